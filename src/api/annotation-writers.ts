@@ -1,19 +1,15 @@
-/**
- * Reads the writer and time of each logfleet annotation from `metadata.managedFields`, so that the history of a rollout can show
- * the actions of people. When a resource is decoded, the result is stored in `metadata.annotationWriters`, and the managed fields
- * are dropped.
- */
+/** Reads writer and time of logfleet's annotations from `metadata.managedFields`, for the history of a rollout. */
 import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
-/** Maximum length of a writer's name in status, equal to the API server's limit for a field manager. */
+/** Maximum length of a writer's name in the status, as in the API server. */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
 /**
- * Returns the writers of logfleet's annotations from `metadata.managedFields`. Undefined if there are none. If several field
- * managers own an annotation, all of them have set the same value, and the manager with the earliest entry counts as the writer.
+ * Returns the writers of logfleet's annotations, if there are any. If several field managers own an annotation, the
+ * earliest counts.
  */
 export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
   if (!Array.isArray(managedFields)) return undefined;

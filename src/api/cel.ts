@@ -1,9 +1,6 @@
 /**
- * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server. The defaults of the resource must be
- * filled in, and outer rules come before inner ones. In each rule, `self` is the value to which the schema applies.
- *
- * Rules that use `oldSelf` apply to updates. They are skipped for a new resource, and if the previous resource lacks the value.
- * Cost limits are not checked here, because the API server rejects a CRD whose rules are too expensive.
+ * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server, for a resource with defaults.
+ * Rules with `oldSelf` need a former value. Cost limits are not checked.
  *
  * This module loads the CEL engine, so import it lazily.
  */
@@ -21,8 +18,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns all violations of CEL rules in `value`. `previous` is the resource before an update, if there is one. Rules at paths
- * for which `skip` returns true are omitted.
+ * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. Paths with `skip` are
+ * omitted.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -52,7 +49,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of a list of type `atomic` have no former value (`oldSelf`), because old and new items cannot be matched.
+    // Items of an `atomic` list have no `oldSelf`, because old and new items cannot be matched.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -69,7 +66,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/** A quantity of bytes, like the API server's CEL type `Quantity`, with only the functions that logfleet's rules use. */
+/** A quantity of bytes, like CEL's `Quantity` in API servers. */
 class Quantity {
   readonly bytes: number;
 
@@ -104,15 +101,15 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
   try {
     return program({ self, oldSelf }) === true;
   } catch (error) {
-    // A rule that fails with an error, such as an invalid duration, counts as violated, as in an API server.
+    // A rule that fails with an error counts as violated, as in an API server.
     if (error instanceof Error) return false;
     throw error;
   }
 }
 
 /**
- * Converts JSON data to CEL values. The schema tells which JSON numbers are integers. CEL represents integers as BigInt.
- * Timestamps are shortened, because the CEL engine accepts fewer forms than an API server.
+ * Converts JSON data to CEL values. The schema says which numbers are integers (BigInt). Timestamps are shortened,
+ * because the CEL engine accepts fewer forms.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);

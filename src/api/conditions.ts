@@ -1,14 +1,10 @@
 /**
- * Conditions of resources in kstatus style, and all reasons of conditions. Conditions are read by people, Flux, Argo CD and
- * `kubectl wait`.
+ * Conditions of resources in kstatus style, and all their reasons. Users, Flux, Argo CD and `kubectl wait` read them.
  *
- * Invariants:
  * - A resource has at most one condition of each type.
  * - `lastTransitionTime` changes only when `status` changes.
  * - A message has at most `maxMessageLength` characters.
  * - Every condition except `Ready` is present only while it is True.
- *
- * The code of each kind decides when a reason applies.
  */
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -17,17 +13,16 @@ import type { Condition } from './generated/collector-version-policy.ts';
 export type { Condition };
 
 /**
- * Types of conditions, in the order in which they are written, so that equal statuses have equal texts.
- * - `Ready`: always present. True: every collector that counts, or every row, is as the spec requires. False: not yet, or not
- *   without help. Unknown: paused. The message explains in one sentence why nothing is happening.
- * - `Reconciling`: logfleet is working, or waits for an event that needs no person.
- * - `Stalled`: a person must act. Never present together with `Reconciling`.
- * - `Outage`: a dependency has not worked for ten minutes. logfleet keeps retrying, so `Reconciling` is present, and the resource
- *   needs no change.
- * - `Overlapping`: another policy owns collectors that this policy selects. Does not affect health.
+ * Types of conditions, in the order of a status.
+ *
+ * - `Ready`: always present. True: the spec is fulfilled. False: not yet, or a user must act. Unknown: paused.
+ * - `Reconciling`: logfleet is working, or waits for an event that needs no user.
+ * - `Stalled`: a user must act. Never together with `Reconciling`.
+ * - `Outage`: a dependency has not worked for ten minutes. logfleet keeps retrying.
+ * - `Overlapping`: another policy owns collectors that this policy selects.
  * - `OtherOperator`: an operator of another namespace manages the same resource.
- * - `Complete`: all rows of an export are in files and its manifest is written. As in a Job.
- * - `Failed`: an export has ended without being complete. As in a Job.
+ * - `Complete`: all rows of an export are in files, and its manifest is written.
+ * - `Failed`: an export has ended without being complete.
  */
 const types = [
   'Ready',
@@ -45,104 +40,79 @@ export type ConditionType = (typeof types)[number];
 
 /** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {
-  // Reasons of resources with the condition Ready=True, which have neither Reconciling nor Stalled.
-  /** Every collector of the policy runs the target version, except collectors that are offline or left out. */
+  // Reasons with Ready=True.
+  /** Every collector runs the target version, except offline and skipped collectors. */
   allUpdated: 'AllUpdated',
-  /** Every row that matches the query is in the files, as the export manifest proves. The condition `Complete` is also True. */
+  /** All rows that match the query are in the files. The condition `Complete` is True. */
   exported: 'Exported',
   /**
-   * The export completed under `incompletePolicy: Keep`: the received rows are in the files, and the export manifest marks the
-   * unproven intervals. The condition `Complete` is also True.
+   * The export completed with `incompletePolicy: Keep`, but some intervals could not be checked. The condition
+   * `Complete` is True.
    */
   exportedIncomplete: 'ExportedIncomplete',
-  /** The schedule has exported its time range up to now, except the time range of its newest run, which may still be active. */
+  /** The schedule has exported everything up to its newest run. */
   upToDate: 'UpToDate',
-  /** The schedule has ended, and its whole time range is exported. */
+  /** The schedule has ended, and everything is exported. */
   scheduleEnded: 'ScheduleEnded',
 
-  // Reasons of resources with Ready=False and Reconciling=True: logfleet is working, or waits for something other than a person.
+  // Reasons with Ready=False and Reconciling=True: logfleet is working or waiting.
   /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
-  /**
-   * The policy has `mode: Observe`, so it upgrades no collector, although some collectors do not run the target version. The condition
-   * `Reconciling` is absent.
-   */
+  /** With `mode: Observe`, the policy upgrades no collectors, although some do not run the target version. */
   observing: 'Observing',
   /** A person must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
-  /** All collectors of a stage run the target version, and are watched for some time (the soak) before the next stage starts. */
+  /** All collectors of a stage run the target version, and are watched before the next stage starts. */
   soaking: 'Soaking',
-  /** The soak (waiting time) of a stage is over, and the log service counts the messages of the stage's collectors. */
+  /** After the soak of a stage, the log service counts the messages of its collectors. */
   analyzing: 'Analyzing',
-  /**
-   * The log service gives no reliable count of the messages that a stage's collectors sent. The search that counts them is
-   * repeated.
-   */
+  /** The log service gives no reliable count of a stage's messages. logfleet repeats the search. */
   analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
-  /** The policy has no target version yet, because the log service has offered no build of the channel for at least `minAge`. */
+  /** There is no target version yet: no build of the channel is at least `minAge` old. */
   waitingForBuildAge: 'WaitingForBuildAge',
-  /** The failure policy stopped the rollout, and the upgraded collectors are returning to their former versions. */
+  /** The failure policy stopped the rollout, and collectors return to their former versions. */
   rollingBack: 'RollingBack',
-  /** The spec is new, and the list of collectors or the destination of the export has not been read yet. */
+  /** The spec is new, and the collectors or the destination have not been read yet. */
   progressing: 'Progressing',
-  /** A schedule is still exporting past time ranges, because it was just created, it was paused, or logfleet did not run. */
+  /** A schedule is exporting past time ranges. */
   backfilling: 'Backfilling',
   /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
-  /** All data that is old enough is exported. Data newer than `settleDelay` is exported later (E11). */
+  /** All data older than `settleDelay` is exported. Newer data follows (E11). */
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /**
-   * The Kubernetes Job of an export waits until other Jobs leave it a large enough share of the log service's request limits
-   * (B8).
-   */
+  /** The Kubernetes Job of an export waits until other Jobs leave it enough of the request limits (B8). */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
-  /** The destination does not answer, or reports that it is temporarily unavailable. */
+  /** The destination does not answer, or is temporarily unavailable. */
   destinationUnavailable: 'DestinationUnavailable',
-  /** The log service does not answer: name resolution or connection failed, or the request timed out. */
+  /** The log service does not answer. */
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
-  /**
-   * The log service's answer does not follow the API specification: it is truncated, comes from a proxy, or has fields of the
-   * wrong type.
-   */
+  /** An answer of the log service does not follow the API specification, or comes from a proxy. */
   answerInvalid: 'AnswerInvalid',
-  /** The log service rejects a request as malformed (400 or 415 without an error code of the specification). */
+  /** The log service rejects a request as malformed. */
   requestRefused: 'RequestRefused',
-  /**
-   * logfleet rejected a request, because too many requests already wait in its own queue, which keeps the rate limits of the log
-   * service.
-   */
+  /** Too many requests wait in logfleet's own queue, which keeps the rate limits. */
   requestBudgetFull: 'RequestBudgetFull',
-  /**
-   * The log service answers 429, although logfleet keeps its rate limit: other clients send requests as the same user of the
-   * service.
-   */
+  /** The log service answers 429: other clients send requests as the same user. */
   rateLimited: 'RateLimited',
-  /**
-   * The log service does not know an upgrade task. Appears in logs, and in a condition only if no more precise reason is known.
-   */
+  /** The log service does not know an upgrade task. */
   taskNotFound: 'TaskNotFound',
-  /**
-   * The log service refuses to upgrade one collector. Appears in logs, and in a condition only if no more precise reason is
-   * known.
-   */
+  /** The log service refuses to upgrade one collector. */
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** A request was not sent, because this process may no longer be the leader. Appears only in logs. */
+  /** A request was not sent, because this process may no longer be the leader. Only in logs. */
   notLeading: 'NotLeading',
   /** A request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
-  /**
-   * A search job was lost and is created again: it was polled too late, the log service cancelled it, or its cookie is missing.
-   */
+  /** A search job was lost and is created again. */
   jobNotKnownYet: 'JobNotKnownYet',
   jobSilenced: 'JobSilenced',
   jobTimedOut: 'JobTimedOut',
@@ -151,94 +121,91 @@ export const reasons = {
   jobLost: 'JobLost',
   jobCancelled: 'JobCancelled',
   jobClosed: 'JobClosed',
-  /** The log service counts more results of a search job than it returns. */
+  /** The log service counts more results than it returns. */
   resultsMissing: 'ResultsMissing',
   /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** No search job can start: the log service runs the maximum number of search jobs, and none of them ends. */
+  /** The log service runs its maximum number of search jobs, and none of them ends. */
   jobsExhausted: 'JobsExhausted',
-  /** The download of a page of results was stopped, because the destination accepted the data too slowly. */
+  /** The destination accepted data too slowly, so the download of a page was stopped. */
   destinationSlow: 'DestinationSlow',
-  /** An error for which there is no more specific reason. logfleet retries. */
+  /** An error without a more specific reason. logfleet retries. */
   internalError: 'InternalError',
 
-  // Reasons of resources with the conditions Ready=False and Stalled=True: a person must act.
-  /** Runs of a schedule failed. Their time ranges are exported again only if a user requests it, for example with `logfleet retry`. */
+  // Reasons with Ready=False and Stalled=True: a user must act.
+  /** Runs of a schedule failed. Only a user can start them again, for example with `logfleet retry`. */
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
   runStalled: 'RunStalled',
-  /** A run of a schedule cannot be created, because another SearchExport has its name. */
+  /** Another SearchExport has the name of a schedule's run. */
   runNameTaken: 'RunNameTaken',
-  /** The spec matches the schema, but one of its values is wrong, such as an unknown time zone. */
+  /** A value of the spec is wrong, such as an unknown time zone. */
   invalidSpec: 'InvalidSpec',
-  /** The selector matches no collector. Probably a mistake, unless matching collectors will be installed later. */
+  /** The selector matches no collector. */
   noCollectorsMatched: 'NoCollectorsMatched',
-  /** The target version is older than the versions of some collectors, and `allowDowngrade` is false. */
+  /** The target version is older than some collectors, and `allowDowngrade` is false. */
   downgradeNotAllowed: 'DowngradeNotAllowed',
   /** The failure policy stopped the rollout. No further upgrade starts. */
   rolloutStopped: 'RolloutStopped',
-  /** The failure policy stopped the rollout, and the upgraded collectors have returned to their former versions. */
+  /** The failure policy stopped the rollout, and collectors have returned to their former versions. */
   rolledBack: 'RolledBack',
   /** No collector of a stage reached the target version. */
   stageInconclusive: 'StageInconclusive',
   /** A person aborted the rollout. */
   aborted: 'Aborted',
-  /** The upgrades of some collectors failed, with all retries exhausted. */
+  /** Upgrades of some collectors failed, with all retries exhausted. */
   collectorsFailed: 'CollectorsFailed',
   /** The log service refuses to upgrade some collectors, or some collectors repeatedly leave the target version. */
   collectorsRefused: 'CollectorsRefused',
   /** The log service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** The ledger (stored rollout state) cannot be stored, because an object or file with its name belongs to someone else. */
+  /** An object or file with the ledger's name belongs to someone else. */
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
-  /** The status shows a rollout, but its ledger (stored state) is missing: it may be in ConfigMaps that the operator cannot read. */
+  /** The status shows a rollout, but its ledger is missing. The operator may not be able to read it. */
   ledgerMissing: 'LedgerMissing',
-  /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
+  /** The CRDs are older than the operator: the API server does not know the kind Ledger. */
   ledgerNotInstalled: 'LedgerNotInstalled',
-  /** The ledger (stored rollout state) has no space for further upgrade attempts, so no upgrade can start (U1). */
+  /** The ledger has no space for further upgrade attempts, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
-  /** An interval (part of the time range) could not be proven complete, and `incompletePolicy` is `Fail` (E6). */
+  /** An interval could not be checked completely, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
-  /** The export has written or found as many rows as `limits.maxMessages` allows. */
+  /** The export has reached `limits.maxMessages` rows. */
   maxMessagesReached: 'MaxMessagesReached',
-  /** The log service has scanned as many bytes for the export as `limits.maxBytesScanned` allows. */
+  /** The export has reached `limits.maxBytesScanned`. */
   maxBytesScannedReached: 'MaxBytesScannedReached',
-  /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is also True. */
+  /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True. */
   deadlineExceeded: 'DeadlineExceeded',
   /** The operator cannot create Kubernetes Jobs: it runs outside of a cluster, or lacks the rights. */
   jobsNotAvailable: 'JobsNotAvailable',
   /** The Kubernetes Job of an export failed, and no pod reported why. */
   jobFailed: 'JobFailed',
-  /** The API server does not accept the Kubernetes Job of an export. */
+  /** The API server rejects the Kubernetes Job of an export. */
   jobRefused: 'JobRefused',
-  /** The ServiceAccount of an export's pod does not exist, or lacks the label for exports. */
+  /** The ServiceAccount of an export's pod is missing, or lacks the label for exports. */
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
-  /** Only one node can mount the PersistentVolumeClaim of an export, but the export has several workers. */
+  /** Only one node can mount the PersistentVolumeClaim, but the export has several workers. */
   claimNotShared: 'ClaimNotShared',
-  /** The log service's request limits are too small to give a share to each pod of an export's Kubernetes Job (B8). */
+  /** The request limits are too small for the pods of an export's Job (B8). */
   shareTooSmall: 'ShareTooSmall',
-  /**
-   * The credentials in a pod's Secret belong to another user of the log service than when the Kubernetes Job was created. The
-   * operator replaces the Job.
-   */
+  /** The Secret now belongs to another user of the log service than the Job. The operator replaces the Job. */
   userChanged: 'UserChanged',
   /** The operator has no volume with the name in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
-  /** The export names no Secret for its object store, and the operator may not use its own credentials for exports. */
+  /** The export names no Secret for its store, and the operator may not use its own credentials. */
   ambientCredentialsNotAllowed: 'AmbientCredentialsNotAllowed',
-  /** The root of the destination does not exist: no such directory or bucket. */
+  /** The root directory or bucket of the destination does not exist. */
   destinationNotFound: 'DestinationNotFound',
-  /** The destination denies logfleet read or write access. */
+  /** The destination denies read or write access. */
   destinationAccessDenied: 'DestinationAccessDenied',
   /** The object store rejects the credentials of an export. */
   destinationCredentialsInvalid: 'DestinationCredentialsInvalid',
   /** A setting of the destination is wrong. */
   destinationInvalid: 'DestinationInvalid',
-  /** The destination lacks a feature that exports need, or that the spec asks for. */
+  /** The destination lacks a feature that the export needs. */
   destinationUnsupported: 'DestinationUnsupported',
-  /** An object at the destination differs from the object that logfleet wrote. */
+  /** An object at the destination differs from what logfleet wrote. */
   destinationDamaged: 'DestinationDamaged',
   /** The Secret in `credentialsSecretRef` does not exist. */
   secretNotFound: 'SecretNotFound',
@@ -246,53 +213,53 @@ export const reasons = {
   secretIncomplete: 'SecretIncomplete',
   /** A key of the Secret has an unusable value. */
   secretInvalid: 'SecretInvalid',
-  /** `baseURL` is not an address, or does not begin with `https://`. */
+  /** `baseURL` is not an `https://` address. */
   addressInvalid: 'AddressInvalid',
-  /** The log service's certificate has no trusted issuer, or is for another name. */
+  /** The log service's certificate is not trusted, or is for another name. */
   certificateNotTrusted: 'CertificateNotTrusted',
-  /** The log service answers 401: the access id is unknown, or the access key is wrong. */
+  /** The log service answers 401: the access ID or the access key is wrong. */
   unauthorized: 'Unauthorized',
-  /** The log service answers 403: its user, or the user's role, lacks a permission. */
+  /** The log service answers 403: its user lacks a permission. */
   forbidden: 'Forbidden',
-  /** The log service cannot parse the query, or does not accept it. */
+  /** The log service does not accept the query. */
   queryRefused: 'QueryRefused',
   /** The service does not accept the time range. */
   rangeRefused: 'RangeRefused',
-  /** The export's `results` is `Records`, but its query has no aggregation. */
+  /** `results` is `Records`, but the query has no aggregation. */
   notAnAggregation: 'NotAnAggregation',
-  /** The export's `results` is `Messages`, but the log service returned an aggregation without its messages. */
+  /** `results` is `Messages`, but the log service returned no messages for an aggregation. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
-  /** The export selects messages by the time of their receipt, but the messages do not contain this time. */
+  /** The export selects messages by receipt time, but the messages do not contain it. */
   receiptTimeMissing: 'ReceiptTimeMissing',
-  /** Another manifest in the directory is invalid, and logfleet knows no earlier valid version of that manifest. */
+  /** Another manifest in the directory is invalid and has no earlier valid version. */
   manifestUnusable: 'ManifestUnusable',
-  /** The log service redirects a request (301) to a host that the Secret does not allow. */
+  /** The log service redirects to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 
-  // Reasons of resources with the condition Ready=Unknown, which have neither Reconciling nor Stalled.
-  /** The resource is paused by `spec.paused`, by its annotation, or by the switch that pauses the whole operator. */
+  // Reasons with Ready=Unknown.
+  /** The resource or the whole operator is paused. */
   paused: 'Paused',
 
-  // Reason of Events about an outage. The condition `Outage` itself has the same reason as the condition `Ready`.
-  /** The log service, the store or something else that logfleet needs has not worked for ten minutes. */
+  // Reason of Events about an outage. The condition `Outage` has the same reason as `Ready`.
+  /** A dependency, such as the log service, has not worked for ten minutes. */
   outage: 'Outage',
 
   // Reason of the condition OtherOperator=True.
-  /** Operators of two namespaces manage the same resource. Only the operator that started first manages it. */
+  /** Operators of two namespaces manage the same resource. The operator that started first manages it. */
   otherOperator: 'OtherOperator',
 
   // Reason of the condition Overlapping=True.
-  /** Another policy owns collectors that this policy selects, so this policy does not upgrade them. */
+  /** Another policy owns some of the selected collectors. This policy does not upgrade them. */
   overlapping: 'Overlapping',
 } as const;
 
-/** Maximum length of a condition's message, in characters. A longer message is cut and ends in `…`. */
+/** Maximum length of a message in characters. A longer message ends in `…`. */
 export const maxMessageLength = 1024;
 
 export interface ConditionChange {
   readonly type: ConditionType;
   readonly status: Condition['status'];
-  /** Reason of the condition. One of `reasons`, or the reason of an error. */
+  /** One of `reasons`, or the reason of an error. */
   readonly reason: string;
   readonly message: string;
   readonly observedGeneration: number;
@@ -301,7 +268,8 @@ export interface ConditionChange {
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 /**
- * Returns the conditions with `change` applied, or the same array if nothing changes. A new `status` sets `lastTransitionTime` to `nowIso`.
+ * Returns the conditions with `change`, or the same array if nothing changes. A new `status` sets `lastTransitionTime`
+ * to `nowIso`.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -323,7 +291,7 @@ export function setCondition(
   return [...others, after].sort((left, right) => rank(left) - rank(right));
 }
 
-/** Returns the conditions without the condition of this type, or the same array if there is none. */
+/** Returns the conditions without this type, or the same array if it is missing. */
 export function removeCondition(
   conditions: readonly Condition[] | undefined,
   type: ConditionType,
@@ -341,7 +309,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Returns the position of a condition type in a status, where conditions have a fixed order. Unknown types come last. */
+/** Returns the position of a type in a status. Unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

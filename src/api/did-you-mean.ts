@@ -1,6 +1,6 @@
 /** Suggestions for misspelt names. */
 
-/** Returns the known name that is most similar to `written`. Undefined if no known name is similar enough for a typing error. */
+/** Returns the known name that is most similar to `written`, if it may be a typing error. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const sameLetters = known.find((name) => name.toLowerCase() === written.toLowerCase());
   if (sameLetters !== undefined) return sameLetters;
@@ -16,22 +16,16 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
-/**
- * Returns the remedy for a misspelt name: `did you mean NAME?` with the most similar known name, or `otherwise` if no known name is
- * similar.
- */
+/** Returns the remedy for a misspelt name: `did you mean NAME?`, or `otherwise` if no known name is similar. */
 export function suggestion(written: string, known: readonly string[], otherwise: string): string {
   const meant = nearest(written, known);
   return meant === undefined ? otherwise : `did you mean ${meant}?`;
 }
 
-/**
- * Maximum edit distance at which a text counts as a misspelt name. For example, `ServiceExport` does not count as a misspelt
- * `SearchExport`, because their distance is 4.
- */
+/** Maximum edit distance of a misspelt name. `ServiceExport` and `SearchExport` have the distance 4. */
 const longestDistance = 3;
 
-/** Returns whether a text is this name, ignoring upper and lower case and up to `longestDistance` wrong letters. */
+/** Returns whether a text is this name with at most `longestDistance` wrong letters, in any case. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;
@@ -40,7 +34,7 @@ export function resembles(written: string, name: string): boolean {
 /** Maximum length of a text that is compared with known names. */
 const longestCompared = 64;
 
-/** Returns the smallest number of letters to insert, delete, replace or swap that turns one text into the other. */
+/** Returns how many letters must be inserted, deleted, replaced or swapped. */
 function editDistance(left: string, right: string): number {
   if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
   let before: number[] = [];

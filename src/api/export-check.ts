@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExport that neither schema nor CEL can express: invalid times, queries that cannot be split, and settings with a
- * surprising effect. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
+ * Checks of a SearchExport that neither schema nor CEL can express. They need a spec that schema and CEL accept,
+ * without defaults.
  */
 
 import { parseDuration } from '../base/duration.ts';
@@ -23,19 +23,19 @@ import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
 import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
 
-/** Spec of a SearchExport as people write it: fields with a default may be absent. */
+/** Spec as users write it. Fields with a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly timeRange: Written<TimeRangeSpec> & Pick<TimeRangeSpec, 'from' | 'to'>;
   readonly destination: Written<DestinationSpec>;
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Usual maximum delay in ms between the time of a log message and its arrival at the log service. */
+/** Usual maximum delay of a log message until its arrival at the log service, in ms. */
 const usualDelayMs = 60_000;
-/** Minimum useful TTL: a resource that is deleted sooner is gone before anyone reads its status. */
+/** Minimum useful TTL, long enough to read the status. */
 const shortestUsefulTtlSeconds = 60;
 
-/** Returns errors and warnings about an export's spec. Checks that depend on the time are skipped without `wallMs`. */
+/** Returns errors and warnings about an export's spec. Without `wallMs`, skips checks that depend on the time. */
 export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTimes(spec, wallMs),
@@ -47,7 +47,7 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
-/** Returns errors of an export's time range. This check also runs when other parts of the spec have errors. */
+/** Returns errors of an export's time range. Also runs when other fields have errors. */
 export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
@@ -157,7 +157,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   }
 }
 
-/** Returns warnings about settings that have no effect, or an effect that users may not expect, if the export runs in a Kubernetes Job. */
+/** Returns warnings about settings without effect, or with a surprising effect, in a Kubernetes Job. */
 function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenSpec): Generator<Finding> {
   if (execution?.mode !== 'Job') return;
   const path = ['spec', 'execution', 'job', 'serviceAccountName'];
@@ -186,13 +186,13 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
 }
 
-/** Returns whether the destination is a store whose credentials are not in a Secret. */
+/** Returns whether the destination is a store without a Secret for its credentials. */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
-/** Returns the warning that the operator itself needs credentials for a store. `path` is the path of the field `destination`. */
+/** Returns the warning that the operator itself needs credentials for the store at `path`. */
 export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:
@@ -248,7 +248,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Without `forcePathStyle`, requests go to `BUCKET.HOST`. For `localhost` and hosts in a cluster, such a name does not exist.
+  // Requests would go to `BUCKET.HOST`, which does not exist for `localhost` and hosts in a cluster.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `requests would go to the host ${bucket}.${url.hostname}, which does not exist in a cluster`,

@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExportSchedule that neither schema nor CEL can express: invalid cron schedules and times, and problems of the runs that
- * the template describes. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
+ * Checks of a SearchExportSchedule that neither schema nor CEL can express, for the schedule and its runs. They need a
+ * spec that schema and CEL accept, without defaults.
  */
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -9,12 +9,12 @@ import { checkCopiedMetadata } from './label-check.ts';
 import { scheduleProblem } from './schedule-check.ts';
 import { earliestTime, latestTime, readTimeRange, type TimeRange } from './time-range.ts';
 
-/** Spec of a SearchExportSchedule as people write it: fields with a default may be absent or null. */
+/** Spec as users write it. Fields with a default may be absent or null. */
 type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {
   readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
 };
 
-/** Returns the start and end of a schedule in ms, or the error in them. The defaults are 0 and the end of the year 9999. */
+/** Returns start and end of a schedule in ms, or the error in them. Defaults are 0 and the end of the year 9999. */
 export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
   const range = readTimeRange({
     from: startTime ?? earliestTime,
@@ -26,7 +26,7 @@ export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule)
   return error(['spec', member], 'Invalid', range);
 }
 
-/** Returns errors and warnings about a schedule's spec and about the template of its runs. */
+/** Returns errors and warnings about a schedule and the template of its runs. */
 export function checkExportSchedule(spec: WrittenSchedule): readonly Finding[] {
   return [...checkTimes(spec), ...checkTemplate(spec)];
 }
@@ -40,7 +40,7 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   yield* checkCopiedMetadata(['spec', 'template', 'metadata'], template.metadata, 'SearchExport');
-  // The template has no time range, because each run gets its own. The check needs one, so a short example is added.
+  // The check needs a time range, which the template does not have.
   const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;

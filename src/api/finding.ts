@@ -1,7 +1,4 @@
-/**
- * Findings: errors and warnings about a resource. Each one has a field, a reason for programs, and a problem and a remedy for
- * people.
- */
+/** Errors and warnings about a resource. */
 import { type JsonPath, renderPath } from './json-path.ts';
 
 /** Line and column in a file, both counted from 1. */
@@ -11,10 +8,10 @@ export interface Position {
 }
 
 /**
- * Reason of an error or warning, for programs:
+ * Reason of an error or warning:
  * - `Required`: a value is missing or empty.
  * - `Unknown`: no such field, kind, version or key exists.
- * - `WrongType`: the value has another type than the field.
+ * - `WrongType`: the value has the wrong type.
  * - `OutOfRange`: a number, a length or a count is too small or too large.
  * - `Duplicate`: the value occurs twice.
  * - `Unreadable`: the text cannot be parsed.
@@ -34,24 +31,24 @@ export type FindingReason =
   | 'Risky';
 
 export interface Finding {
-  /** `error`: an API server or logfleet rejects the resource. `warning`: the resource works, but probably not as intended. */
+  /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** `key` if the error or warning is about the name of a field, `value` if it is about the value of the field. */
+  /** Whether the problem is the name of a field (`key`) or its value. */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
-  /** Description of the problem, such as `must be a number`. The name of the field is printed before it. */
+  /** The problem, such as `must be a number`, printed after the field's name. */
   readonly problem: string;
-  /** Instruction that fixes the problem, such as `write 1 or more`. */
+  /** How to fix the problem, such as `write 1 or more`. */
   readonly remedy: string;
 }
 
-/** Problem of a value, and the instruction that fixes the problem. */
+/** A problem and how to fix it. */
 export type Explanation = Pick<Finding, 'problem' | 'remedy'>;
 
 export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
   readonly file: string;
-  /** Path of the field with the problem. Empty if the problem concerns a whole file or document. */
+  /** Path of the field. Empty for a whole file or document. */
   readonly path: string;
 }
 
@@ -81,7 +78,7 @@ export function renderExplanation({ problem, remedy }: Explanation): string {
   return remedy === '' ? problem : `${problem}; ${remedy}`;
 }
 
-/** Renders an error or warning as `file:line:column: path: problem; remedy`. */
+/** Renders a finding as `file:line:column: path: problem; remedy`. */
 export function renderFinding(finding: PlacedFinding): string {
   const { file, line, column, path, severity } = finding;
   const what = `${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}`;

@@ -4,7 +4,7 @@ export type JsonPath = readonly (string | number)[];
 
 const plainName = /^[A-Za-z_][\w-]*$/;
 
-/** Renders a path like the API server: `spec.selector.matchExpressions[0].values`, `metadata.annotations[logfleet.dev/paused]`. */
+/** Renders a path like the API server: `spec.selector.matchExpressions[0].values`. */
 export function renderPath(path: JsonPath): string {
   let text = '';
   for (const step of path) {
@@ -14,12 +14,12 @@ export function renderPath(path: JsonPath): string {
   return text;
 }
 
-/** Returns whether `path` equals `outer` or leads to a value inside it. */
+/** Returns whether `path` is `outer` or inside it. */
 export function isWithin(path: JsonPath, outer: JsonPath): boolean {
   return outer.length <= path.length && outer.every((step, index) => path[index] === step);
 }
 
-/** Returns the value at a path of `root`, or undefined if there is none. */
+/** Returns the value at a path, if there is one. */
 export function valueAt(root: unknown, path: JsonPath): unknown {
   let value = root;
   for (const step of path) {

@@ -1,25 +1,20 @@
-/** Reads JSON files that people may have edited. A file is rejected as a whole unless it has the expected fields and types. */
+/** Reads JSON files that users may have edited. A file with wrong fields is rejected completely. */
 import { Ajv } from 'ajv';
 
 const ajv = new Ajv();
 
 export const text = { type: 'string' } as const;
 export const texts = { type: 'array', items: text } as const;
-/**
- * JSON schema of a name that Kubernetes allows (RFC 1123). Every file system accepts it as a file name: lower case, no slash, no leading
- * dot.
- */
+/** Name that Kubernetes allows (RFC 1123). It is also a valid file name. */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 
-/** Schema of an object with these fields. Fields whose name is in `optional` may be missing. Further fields are allowed. */
+/** Schema of an object with these fields. Fields in `optional` may be missing, and further fields are allowed. */
 export function objectOf(properties: Readonly<Record<string, object>>, optional: readonly string[] = []): object {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required };
 }
 
-/**
- * Returns a function that parses JSON text. The function returns undefined if the text is missing, or does not match the schema.
- */
+/** Returns a function that parses JSON text. It returns undefined if the text does not match the schema. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content) => {

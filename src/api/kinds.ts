@@ -1,20 +1,13 @@
-/**
- * Kinds that people write, with their types and properties. When a kind is added here, every table with one row for each kind
- * must get a row for the new kind, or the code does not compile. The kind `Ledger` is not listed, because only the operator
- * writes it.
- */
+/** Kinds that users write. A new kind must get a row in every table of kinds, or the code does not compile. */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
 import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './generated/search-export-schedule.ts';
 
 export interface AnnotationWriter {
-  /**
-   * Writer of the annotation: field manager in a cluster, operating-system user in a directory. Undefined if the writer is
-   * unknown.
-   */
+  /** Field manager in a cluster, or operating-system user in a directory. Undefined if unknown. */
   readonly by: string | undefined;
-  /** Time in ms at which the annotation was written, by the clock of the API server or of the user's machine. Undefined if unknown. */
+  /** Time at which the annotation was written, in ms. Undefined if unknown. */
   readonly atMs: number | undefined;
 }
 
@@ -30,9 +23,9 @@ export interface ObjectMeta {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Writer and time of each logfleet annotation. Absent if they are unknown. */
+  /** Writer and time of each logfleet annotation. */
   readonly annotationWriters?: AnnotationWriters;
-  /** Resource of logfleet that created this resource and owns it. Absent if a person created it. */
+  /** Resource of logfleet that created this resource. Absent if a user created it. */
   readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };
 }
 
@@ -75,7 +68,7 @@ export const apiVersion = `${apiGroup}/${apiVersionName}`;
 interface KindInfo {
   readonly plural: string;
   readonly shortName: string;
-  /** logfleet's annotations that have an effect on resources of this kind. */
+  /** Annotations that have an effect on this kind. */
   readonly annotations: readonly string[];
 }
 
@@ -97,14 +90,14 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
   },
 };
 
-/** Names of all kinds, in the order in which commands list them. */
+/** Names of all kinds, in the order of command output. */
 export const kindNames = Object.keys(kinds) as readonly KindName[];
 
-/** Returns the text by which a command names a resource, such as `cvp/production`. */
+/** Returns the name of a resource for commands, such as `cvp/production`. */
 export function referenceOf(kind: KindName, { name }: { readonly name: string }): string {
   return `${kinds[kind].shortName}/${name}`;
 }
 
-/** Kind of the resources in which the operator stores ledgers, see `host/kubernetes/ledger-store.ts`. */
+/** Kind of the resources that store ledgers. */
 export const ledgerKind = 'Ledger';
 export const ledgerPlural = 'ledgers';

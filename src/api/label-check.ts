@@ -1,7 +1,4 @@
-/**
- * Checks labels and annotations, because CRD schemas do not cover them. Also warns about values of logfleet's own annotations that have no
- * effect.
- */
+/** Checks labels and annotations, which CRD schemas do not cover. */
 import { isRecord } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { suggestion } from './did-you-mean.ts';
@@ -16,8 +13,7 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet will copy to resources. An API server would check them only when logfleet creates
- * these resources.
+ * Checks labels and annotations that logfleet will copy to resources, which an API server checks only then.
  *
  * @param path path of the field that contains `labels` and `annotations`
  * @param kind kind of the created resources; undefined if it is not a kind of logfleet
@@ -40,7 +36,7 @@ function membersOf(value: unknown): Members {
   return isRecord(value) ? value : {};
 }
 
-/** Maximum size of all annotations of a resource, names included, in bytes of UTF-8. */
+/** Maximum size of all annotations with their names, in bytes. */
 const maxAnnotationBytes = 262_144;
 
 function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
@@ -55,7 +51,7 @@ function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
   });
 }
 
-/** Checks the names of labels or annotations. `normalized` is applied to each name before the check. */
+/** Checks names of labels or annotations after `normalized`. */
 function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string) => string): Generator<Finding> {
   for (const name of Object.keys(texts)) {
     if (isQualifiedName(normalized(name))) continue;
@@ -77,17 +73,14 @@ function* checkLabelValues(path: JsonPath, labels: Members): Generator<Finding> 
   }
 }
 
-/** Returns whether a text is `name` or `prefix/name`, the form of label and annotation names. */
+/** Returns whether a text has the form `name` or `prefix/name`. */
 function isQualifiedName(text: string): boolean {
   const [name = '', prefix, ...others] = text.split('/').reverse();
   if (others.length > 0 || !/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)) return false;
   return prefix === undefined || (prefix.length <= 253 && subdomainForm.test(prefix));
 }
 
-/**
- * Checks the annotations of `metadata` whose names begin with logfleet's prefix: each must exist, apply to this kind, and have a value with
- * an effect.
- */
+/** Checks logfleet's own annotations: each must exist, apply to this kind, and have an effect. */
 export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: readonly string[]): Generator<Finding> {
   for (const [name, value] of Object.entries(membersOf(metadata['annotations']))) {
     if (!name.startsWith(`${apiGroup}/`)) continue;
@@ -108,7 +101,7 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
   }
 }
 
-/** Explains why the value of an annotation has no effect. Undefined if the value has an effect. */
+/** Explains why the value of an annotation has no effect, if it has none. */
 function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {

@@ -1,11 +1,8 @@
 /**
- * Parses a manifest file (YAML or JSON, one or several documents, `List`s) into documents of plain data. Each document knows the
- * positions of its fields in the text.
+ * Parses a manifest file (YAML or JSON) into documents of plain data with positions. Reads YAML like Kubernetes' tools:
+ * version 1.1, without timestamps and base-60 numbers.
  *
- * Reads YAML like Kubernetes' tools: version 1.1 without timestamps and base-60 numbers. For example, `yes` is true.
- *
- * Invariant: any text is safe input. Size, aliases and nesting are bounded, and each error becomes a problem with a position. The
- * meaning of a document is not checked here.
+ * Any text is safe input: size, aliases and nesting are bounded.
  */
 import {
   type Document,
@@ -29,11 +26,11 @@ import type { Explanation, Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
 export interface ManifestDocument {
-  /** Content of the document as plain JSON data. Never null, because empty documents are dropped. */
+  /** Plain JSON data of the document, never null. */
   readonly value: unknown;
   /**
-   * Returns the position in the text of the value at `path`, or of its field name if `part` is `key`. If there is no such value,
-   * returns the position of the innermost parent that exists.
+   * Returns the position of the value at `path`, or of its field name (`key`). Without such a value, returns the
+   * position of its innermost existing parent.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
@@ -41,30 +38,27 @@ export interface ManifestDocument {
 export type TextProblem = Position & Explanation;
 
 export interface ManifestFile {
-  /** YAML or JSON documents in the file. Documents that could not be parsed are omitted. */
+  /** Documents in the file that could be parsed. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
-  /** True if the whole text was rejected without parsing, because it is empty, too large, or in an unsupported encoding. */
+  /** True if the text is empty, too large, or in an unsupported encoding. */
   readonly isRefused: boolean;
 }
 
-/** Maximum length of a file in characters. An API server accepts requests of at most 3 MiB. */
+/** Maximum length of a file in characters. An API server accepts at most 3 MiB. */
 export const maxManifestLength = 3 * 1024 * 1024;
-/** Maximum number of documents in a file. Each document takes about 10 kB of memory while the file is read. */
+/** Maximum number of documents in a file. Each takes about 10 kB of memory. */
 export const maxDocuments = 5_000;
-/** Maximum number of lines, fields and list items in a file. Each one takes about 1 kB of memory while the file is read. */
+/** Maximum number of lines, fields and list items in a file. Each takes about 1 kB of memory. */
 const maxParts = 300_000;
 const partForm = /[\n,[{]|[-?:] /g;
 const maxProblems = 100;
-/** Maximum number of nodes to which the aliases of one YAML anchor may expand. */
+/** Maximum number of nodes to which the aliases of an anchor may expand. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
 
-/**
- * Decodes the bytes of a manifest file: UTF-8, or UTF-16 with a byte order mark, as PowerShell 5 writes it. Returns a problem for
- * any other encoding, because a manifest must not be ignored silently.
- */
+/** Decodes a manifest file in UTF-8, or UTF-16 with a byte order mark (PowerShell 5). Other encodings are problems. */
 export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
   const remedy = 'write it as UTF-8';
   const [first, second] = bytes;
@@ -91,7 +85,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** Forms of YAML that the parser of Kubernetes' tools rejects. Each match ends with the rejected character. */
+/** YAML that Kubernetes' tools reject. Each match ends with the rejected character. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
@@ -102,7 +96,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
-/** Returns the reason why a text is rejected without parsing. Undefined if it can be parsed. */
+/** Returns why a text is rejected without parsing, if it is. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
     return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');
@@ -151,13 +145,10 @@ function parseDocuments(text: string): ManifestFile {
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
 }
 
-/** Problem of a YAML document. `offset` is its place in the file, in characters. */
+/** Problem of a YAML document at a character `offset` in the file. */
 type DocumentProblem = Explanation & { readonly offset: number };
 
-/**
- * Returns all errors of the YAML parser. If there are none, returns the first problem that Kubernetes' tools would report for a document
- * that this parser accepts.
- */
+/** Returns the errors of the YAML parser, or the first problem that only Kubernetes' tools report. */
 function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
   const repeated = repeatedKey(parsed);
@@ -169,7 +160,7 @@ function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentPro
   return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'write the character itself' }];
 }
 
-/** Returns the offset in the text of the first YAML node for which `isWanted` returns true. */
+/** Returns the offset of the first wanted YAML node. */
 function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -232,10 +223,10 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** Matches a YAML number with an exponent. A digit must precede the exponent, so `e2` is a string. */
+/** A number with an exponent. A digit comes before the exponent, so `e2` is a string. */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
-/** Matches integers in notations that YAML 1.1 lacks but Go accepts: `0o10`, `0O10`, `0X1F` and `0B11`. */
+/** Integers that Go accepts but YAML 1.1 lacks: `0o10`, `0O10`, `0X1F` and `0B11`. */
 const goInteger: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   identify: () => false,
@@ -262,8 +253,8 @@ function kubernetesTags(tags: Tags): Tags {
 }
 
 /**
- * Returns the tag of the merge key `<<` with the rule of Kubernetes' tools: the members of an object are read in order, so a merged member
- * replaces a former member with the same name. The YAML parser itself would keep the former member.
+ * Returns the tag of the merge key `<<`, with the order of Kubernetes' tools: a merged member replaces a former one
+ * with the same name.
  */
 function mergeInOrder(tag: ScalarTag): ScalarTag {
   return {
@@ -281,7 +272,7 @@ function mergeInOrder(tag: ScalarTag): ScalarTag {
   };
 }
 
-/** Sets a member of a YAML mapping. Assignment to an object would not create the member `__proto__`. */
+/** Sets a member of a YAML mapping, even `__proto__`. */
 function setMember(mapping: unknown, name: unknown, value: unknown): void {
   if (mapping instanceof Map) mapping.set(name, value);
   else Object.defineProperty(mapping, String(name), { value, writable: true, enumerable: true, configurable: true });
@@ -290,7 +281,7 @@ function setMember(mapping: unknown, name: unknown, value: unknown): void {
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
   if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
   if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
-  // The YAML parser reports a missing closing quote at the end of the file, so the place of the opening quote is found here.
+  // The parser reports a missing quote at the end of the file, not at the opening quote.
   const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)
@@ -302,7 +293,7 @@ function isQuoted(node: Node): boolean {
   return isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE');
 }
 
-/** Returns whether a quoted text has an escape that only JSON allows: `\/`, or half of a surrogate pair such as `\ud83d`. */
+/** Returns whether a quoted text has an escape that only JSON allows, such as `\/`. */
 function hasJsonEscape(node: Node, text: string): boolean {
   if (!isScalar(node) || node.type !== 'QUOTE_DOUBLE' || !node.range) return false;
   const escapes = text.slice(node.range[0], node.range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];
@@ -340,7 +331,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** Replaces a `List` by its items, like kubectl. In a list of kind `ThingList`, an item without a kind is a `Thing`. */
+/** Replaces a `List` by its items, like kubectl. An item of a `ThingList` without a kind is a `Thing`. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];

@@ -1,6 +1,6 @@
 /**
- * Validates a set of manifests together: each logfleet resource, the Secrets that resources name, the ConfigMap with the operator's
- * settings, and conflicts between documents, such as a resource that occurs twice. Documents of other kinds are skipped.
+ * Validates manifests together: resources, their Secrets, the operator's settings, and duplicate documents. Other kinds
+ * are skipped.
  */
 
 import { isRecord } from '../base/record.ts';
@@ -17,15 +17,15 @@ export interface SourceFile {
 }
 
 export interface ManifestReport {
-  /** Errors and warnings about all manifests, ordered by file, then by position. */
+  /** Errors and warnings, ordered by file and position. */
   readonly findings: readonly PlacedFinding[];
-  /** Number of logfleet resources and ConfigMaps with settings that were checked, including invalid ones. */
+  /** Number of checked resources and ConfigMaps, including invalid ones. */
   readonly checked: number;
-  /** Number of documents that were skipped because logfleet does not use their kind. Secrets are not counted if they were checked. */
+  /** Number of skipped documents of other kinds. */
   readonly passedOver: number;
 }
 
-/** Fields in which policies and exports name Secrets for the log service and for object stores. A schedule has them in `spec.template`. */
+/** Fields that name Secrets. A schedule has them in `spec.template`. */
 const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
 const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
 const gcsSecret: JsonPath = ['spec', 'destination', 'gcs', 'credentialsSecretRef', 'name'];
@@ -38,8 +38,8 @@ interface Placed {
 }
 
 /**
- * Validates all manifests. Checks that depend on the time are skipped without `wallMs`.
- * @param checkSecret checks a Secret with credentials for the log service
+ * Validates all manifests. Without `wallMs`, skips checks that depend on the time. @param checkSecret checks a Secret
+ * with credentials for the log service
  */
 export function checkManifests(
   files: readonly SourceFile[],
@@ -97,10 +97,7 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/**
- * Yields each resource or ConfigMap that has the same kind, namespace and name as an earlier document, with an error about the
- * repetition.
- */
+/** Yields each document with the same kind, namespace and name as an earlier document, with an error. */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
   for (const each of all) {
@@ -118,7 +115,7 @@ function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Findin
   }
 }
 
-/** Returns the Secret that a field of a resource names, or a warning if these manifests contain the Secret only in another namespace. */
+/** Returns the Secret that a field names, or a warning if it is only in another namespace. */
 function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[]) {
   const name = valueAt(resource.members, path);
   const { namespace } = namesOf(resource);

@@ -1,4 +1,4 @@
-/** Checks `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. */
+/** Checks `apiVersion` and `metadata`, which CRD schemas do not cover. */
 import { isRecord } from '../base/record.ts';
 import { type Explanation, error, type Finding } from './finding.ts';
 import { type KindName, kinds, apiVersion as ownVersion } from './kinds.ts';
@@ -14,13 +14,13 @@ const integer = { type: 'integer' };
 const time = { type: 'string', format: 'date-time', example: '2026-12-20T00:00:00Z' };
 const ownerMembers = ['apiVersion', 'kind', 'name', 'uid'];
 
-/** Schema of `metadata`. It allows fields that only API servers write, because a manifest can come from a cluster. */
+/** Schema of `metadata`. It allows fields that API servers write. */
 const schema: StructuralSchema = {
   properties: {
     metadata: {
       type: 'object',
       properties: {
-        // The schema accepts any value of `name` and `namespace`, because `checkNames` checks them.
+        // `checkNames` checks `name` and `namespace`.
         ...{ name: {}, generateName: text, namespace: {}, labels: texts, annotations: texts },
         finalizers: { type: 'array', items: text },
         ownerReferences: {

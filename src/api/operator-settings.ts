@@ -1,8 +1,8 @@
 /**
- * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own namespace. In a
- * directory it can be in any manifest file.
+ * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster, it is in the operator's
+ * namespace.
  *
- * Invariant: an unclear value pauses the operator. The operator continues only if `paused` is absent, empty or `false`.
+ * An unclear value pauses the operator.
  */
 import { isRecord } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
@@ -10,42 +10,39 @@ import { error, type Finding, warning } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
-/** Key of the ConfigMap that pauses all policies and exports, so that no new work starts. Upgrades in flight continue to their end. */
+/** Key that pauses all policies and exports. Upgrades in flight continue. */
 export const pausedMember = 'paused';
 
 export interface Pause {
-  /** Value of `paused` in the ConfigMap if it is neither `true` nor `false`, at most 64 characters. */
+  /** Value of `paused` that is neither `true` nor `false`, cut to 64 characters. */
   readonly oddValue: string | undefined;
 }
 
-/** Returns the pause that this value of the key `paused` causes. Undefined if the value does not pause the operator. */
+/** Returns the pause that this value of `paused` causes, if any. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
   return { oddValue: text === 'true' ? undefined : text.slice(0, 64) };
 }
 
-/** Cause of a pause by a ConfigMap at `place`, for use after the words "paused by". Undefined if the value does not pause the operator. */
+/** Cause of a pause by a ConfigMap, for use after "paused by". Undefined without a pause. */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);
   const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
   return pause && `the ConfigMap ${settingsName} in ${place}${odd}`;
 }
 
-/** Returns whether a document is the ConfigMap `logfleet-settings`, valid or not. */
+/** Returns whether a document is the ConfigMap `logfleet-settings`. */
 export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Record<string, unknown>>): boolean {
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }
 
-/** Returns the value of the key `paused` in a manifest of the ConfigMap, as written. */
+/** Returns the written value of `paused` in the ConfigMap. */
 export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
   return isRecord(manifest['data']) ? manifest['data'][pausedMember] : undefined;
 }
 
-/**
- * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values that are not strings are errors, as
- * in an API server.
- */
+/** Returns errors and warnings about the ConfigMap `logfleet-settings`. */
 export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
   if (data === undefined || data === null) return;
   if (!isRecord(data)) {

@@ -1,4 +1,4 @@
-/** Checks that an export's time range does not have too many partitions (days or hours, each with files of its own). */
+/** Checks that an export does not have too many partitions (days or hours). */
 import type { Explanation } from './finding.ts';
 import type { TimeRange } from './time-range.ts';
 
@@ -6,12 +6,12 @@ const hourMs = 3_600_000;
 const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hourMs } as const;
 
 /**
- * Maximum number of partitions (days or hours) of an export. One search may find rows of all partitions, each in its own file, and a commit
- * record lists at most 10,000 files.
+ * Maximum number of partitions. A commit record lists at most 10,000 files, and a search may write one for each
+ * partition.
  */
 const maxPartitions = 9_000;
 
-/** Returns what is wrong with a time range that has too many partitions. Undefined if their number is allowed. */
+/** Returns the problem of a time range with too many partitions, if it has. */
 export function partitionProblem(
   partitionBy: keyof typeof lengthsMs,
   { fromMs, toMs }: TimeRange,

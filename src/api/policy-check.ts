@@ -1,6 +1,6 @@
 /**
- * Checks of a CollectorVersionPolicy that neither schema nor CEL can express: settings that an API server accepts but that are probably
- * mistakes. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
+ * Checks of a CollectorVersionPolicy that neither schema nor CEL can express. They need a spec that schema and CEL
+ * accept, without defaults.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -8,14 +8,14 @@ import type { CollectorExpression, CollectorSelector, Target } from './generated
 import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
-/** Spec of a CollectorVersionPolicy as people write it: fields with a default may be absent. */
+/** Spec as users write it. Fields with a default may be absent. */
 interface WrittenSpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;
   readonly exclude?: readonly CollectorSelector[] | null;
 }
 
-/** Returns errors and warnings about a policy's spec. Checks that depend on the time are skipped without `wallMs`. */
+/** Returns errors and warnings about a policy's spec. Without `wallMs`, skips checks that depend on the time. */
 export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTarget(spec.target),
@@ -79,10 +79,7 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
 
 const regularExpressionSigns = /^\^|\$$|\.\*|\.\+|\\[.dws]|\(.*\|.*\)|\[[^\]]+\]|(?<!\*)\+$/;
 
-/**
- * Warns about a pattern for collector names that looks like a regular expression. Patterns are globs, and a regular expression used as a
- * glob matches almost no name.
- */
+/** Warns about a glob that looks like a regular expression. */
 function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;
   yield warning(path, 'Risky', {

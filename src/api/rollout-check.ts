@@ -1,6 +1,6 @@
 /**
- * Checks of a policy's rollout settings that neither schema nor CEL can express: invalid schedules and time zones, and stages, tolerances
- * and windows with a surprising effect. The spec is checked as written, without defaults.
+ * Checks of rollout settings that neither schema nor CEL can express, such as invalid schedules and stages with a
+ * surprising effect.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -28,20 +28,16 @@ export interface WrittenRollout {
 }
 
 /**
- * Minimum useful soak (waiting time after a stage) in ms. The log service reports a dead collector as offline after half an hour,
- * and logfleet needs some time to read this (service.md 10.4).
+ * Minimum useful soak in ms. The log service reports a dead collector as offline after half an hour (service.md 10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
-/** Minimum useful `duration` of a message analysis in ms. In a shorter time, collectors with normal pauses send too few messages. */
+/** Minimum useful `duration` of a message analysis in ms. Collectors normally pause for shorter times. */
 const shortestUsefulAnalysisMs = 10 * 60_000;
-/** Maximum useful `minRatio` of a message analysis in percent. Above it, a normal decrease of the traffic counts as a failure. */
+/** Maximum useful `minRatio` of a message analysis in percent. A normal decrease of messages would exceed it. */
 const highestUsefulRatio = 90;
-/**
- * Maximum duration of an upgrade at the log service in ms (service.md 3.2). Also the default of `cutoff`, the time before the end
- * of a maintenance window in which no upgrade starts.
- */
+/** Maximum duration of an upgrade in ms (service.md 3.2), and default of `cutoff`. */
 const longestUpgradeMs = 30 * 60_000;
-/** Minimum useful time in ms for starting upgrades in a maintenance window. In a shorter time, a rollout makes hardly any progress. */
+/** Minimum useful time for starting upgrades in a maintenance window, in ms. */
 const shortestUsefulStartMs = 10 * 60_000;
 
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];
@@ -68,10 +64,7 @@ function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
   }
 }
 
-/**
- * Warns if the first stage has a `size` but no soak (waiting time before the next stage). If the next stage needs an approval, a person
- * decides how long to wait, so there is no warning.
- */
+/** Warns if the first stage has a `size` but no soak. A next stage with an approval needs no soak. */
 function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
@@ -122,7 +115,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Returns whether the given stages contain all collectors, so that later stages stay empty. Percentages of collectors are rounded up. */
+/** Returns whether the stages contain all collectors, so that later stages stay empty. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -130,7 +123,7 @@ function takeAll(stages: readonly WrittenStage[]): boolean {
   return percent >= 100 || stages.some(takesRest);
 }
 
-/** Checks `maxFailures` of the stages and of the whole rollout (`failurePolicy`). */
+/** Checks `maxFailures` of stages and of the whole rollout. */
 function* checkLimits(
   stages: readonly WrittenStage[],
   failurePolicy: Written<FailurePolicy> | null | undefined,
@@ -219,7 +212,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // A maintenance window that is not longer than the `cutoff` is already an error, so there is no warning about it.
+  // A window that is not longer than `cutoff` is already an error.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {

@@ -1,4 +1,4 @@
-/** Problems of the schedule or the time zone of a maintenance window, with their fixes. */
+/** Problems of the schedule or time zone of a maintenance window. */
 
 import { CronSchedule, cronFields } from '../base/cron.ts';
 import { counted } from '../base/number-text.ts';
@@ -34,10 +34,7 @@ const forms: readonly FieldForm[] = [
 const fieldCount = 5;
 const example = '"0 22 * * 1-5"';
 
-/**
- * Returns what is wrong with a cron schedule, for use after the word "schedule". Undefined if the schedule is valid and occurs at some
- * time.
- */
+/** Returns the problem of a cron schedule, for use after "schedule". Undefined if it is valid. */
 export function scheduleProblem(schedule: string): Explanation | undefined {
   const fields = cronFields(schedule);
   if (fields.length !== fieldCount) {
@@ -55,7 +52,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
-  // The calendar repeats every 400 years, so a schedule that never occurs after the start of 2000 never occurs at all.
+  // The calendar repeats every 400 years. A schedule without a time since 2000 has none.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,
@@ -69,7 +66,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // The error message of the cron library croner is not shown, because checking each field of the schedule gives better messages.
+    // Checks of single fields give better messages than the cron library croner.
     return undefined;
   }
 }
@@ -89,10 +86,7 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/**
- * Returns what is wrong with the name of a time zone, for use after the word "timeZone". Undefined if API servers accept the name and the
- * runtime knows the zone. The letter case of the name counts.
- */
+/** Returns the problem of a time zone name, for use after "timeZone". Undefined if it is valid. Case counts. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   if (isKnownName(zone) && timeZone(zone)) return undefined;
   const meant = spellingOf(zone) ?? meantZone(zone);
@@ -100,12 +94,12 @@ export function timeZoneProblem(zone: string): Explanation | undefined {
   return { problem: `${JSON.stringify(zone)} is not a known time zone`, remedy };
 }
 
-/** Returns whether the tz database has a time zone with exactly this name. A newer runtime can list zones that are newer than our list. */
+/** Returns whether the tz database has exactly this name. */
 function isKnownName(zone: string): boolean {
   return timeZoneNames().has(zone) || Intl.supportedValuesOf('timeZone').includes(zone);
 }
 
-/** Returns the usable time zone name that differs from `zone` only in letter case. Undefined if there is none. */
+/** Returns a valid name that differs only in case. */
 function spellingOf(zone: string): string | undefined {
   const lower = zone.toLowerCase();
   const spelling = timeZoneNames()
@@ -114,7 +108,7 @@ function spellingOf(zone: string): string | undefined {
   return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 
-/** Well-known names of time zones that Node supports but does not list. */
+/** Well-known time zones that Node supports but does not list. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

@@ -1,7 +1,6 @@
 /**
- * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown fields, and duplicate items in
- * lists. Each message says what to write instead. An API server drops unknown fields, but here they are errors, because a
- * misspelt selector would select everything.
+ * Validates a value against a schema with ajv. Unknown fields are errors, because a misspelt selector would select
+ * everything.
  *
  * This module loads ajv, so import it lazily.
  */
@@ -17,7 +16,7 @@ const int32Bound = 2 ** 31;
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
-  // With `verbose`, each error of ajv contains the wrong value and the schema that the value violates.
+  // With `verbose`, errors contain the value and its schema.
   verbose: true,
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },
@@ -27,7 +26,7 @@ const ajv = new Ajv({
 });
 ajv.addKeyword({ keyword: listMapKeys, type: 'array', validate: haveDistinctKeys });
 
-/** Returns a function that finds all errors of a value. The first call compiles the schema, which takes time. */
+/** Returns a function that finds all errors of a value. The first call compiles the schema. */
 export function schemaChecker(schema: StructuralSchema): (value: unknown) => readonly Finding[] {
   let validate: ValidateFunction | undefined;
   return (value) => {
@@ -36,7 +35,7 @@ export function schemaChecker(schema: StructuralSchema): (value: unknown) => rea
   };
 }
 
-/** Checks that no two items of a list have the same value in a field that identifies the items. */
+/** Checks that the items of a list differ in their identifying fields. */
 function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFunction>): boolean {
   const errors = [];
   for (const key of keys as readonly string[]) {
@@ -56,7 +55,7 @@ function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFu
 const dateTimeForm =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Returns whether a text is an RFC 3339 time whose date exists. */
+/** Returns whether a text is an RFC 3339 time with an existing date. */
 function isDateTime(text: string): boolean {
   const [, year, month, day] = dateTimeForm.exec(text) ?? [];
   if (day === undefined) return false;
@@ -64,14 +63,13 @@ function isDateTime(text: string): boolean {
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }
 
-/** Converts the structural schema of a CRD to JSON Schema, in which objects with listed fields have no other fields. */
+/** Converts a CRD's schema to JSON Schema. Objects with listed fields have no other fields. */
 function toJsonSchema(schema: StructuralSchema): object {
   return JSON.parse(JSON.stringify(schema), (_, value: StructuralSchema | null) => {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A structural schema cannot list the keys of a map. The allowed keys of `matchFields` are taken from the enumeration in
-      // `matchExpressions`.
+      // A CRD's schema cannot list the keys of `matchFields`. They are the same as in `matchExpressions`.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
       return { ...value, properties, additionalProperties: false };
@@ -120,8 +118,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // Errors of `enum` about a value of the wrong type, or about a key (`propertyNames`), are dropped, because ajv reports
-      // another error about the same value or key.
+      // ajv reports another error for these values and keys.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
@@ -205,7 +202,7 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
   }
 }
 
-/** Returns the instruction that fixes a value that should be a list. `item` is the written value, if it may be meant as the only item. */
+/** Returns how to write a list. `item` is the written value, if it may be its only item. */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;
   return item === undefined || items?.type === 'object'

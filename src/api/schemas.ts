@@ -1,7 +1,4 @@
-/**
- * Schema of each kind, and its defaults. Without an API server, for example in a directory, logfleet fills in the defaults
- * itself, so that reconcilers always get the same input. Validation is in `validation.ts`.
- */
+/** Schema and defaults of each kind. Without an API server, logfleet fills in the defaults itself. */
 
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
 import { searchExportScheduleSchema } from './generated/search-export-schedule-schema.ts';
@@ -15,7 +12,7 @@ export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   SearchExportSchedule: searchExportScheduleSchema,
 };
 
-/** Returns a copy of the resource with all defaults filled in. A field that is `null` counts as absent. */
+/** Returns a copy of the resource with all defaults. `null` counts as absent. */
 export function applyDefaults<R>(kind: KindName, resource: R): R {
   return withDefaults(schemas[kind], resource) as R;
 }
@@ -39,5 +36,5 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/** Resource or part of it, as written in a manifest: defaults are not filled in, and null means that the field is absent. */
+/** Resource or part of it, as in a manifest: without defaults, and null for absent fields. */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

@@ -1,8 +1,7 @@
 /**
- * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes
- * precedence. Checks the values by the rules for their use, such as credentials of a store.
+ * Reads a Secret manifest like an API server, and checks its values. `stringData` overrides `data`.
  *
- * Invariant: no error or warning contains a secret value.
+ * No error or warning contains a secret value.
  */
 import { isRecord } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
@@ -11,7 +10,7 @@ import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
   readonly path: JsonPath;
-  /** Decoded value of a key of the Secret. Undefined if the value cannot be decoded. */
+  /** Decoded value. Undefined if it cannot be decoded. */
   readonly text: string | undefined;
 }
 
@@ -60,15 +59,15 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Keys that the Secret must contain, each with the instruction that is shown if the key is missing. */
+  /** Required keys, with the instruction for a missing key. */
   readonly required: Readonly<Record<string, string>>;
-  /** All keys that the Secret may contain, including required ones. Other keys are reported as unknown. */
+  /** All allowed keys. */
   readonly known: readonly string[];
   /** Checks a value of the Secret that is not empty. */
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;
 }
 
-/** Returns errors and warnings about missing, unknown, empty and invalid values in a Secret manifest. */
+/** Returns errors and warnings about missing, unknown, empty and invalid values of a Secret. */
 export function checkSecret(
   secret: Readonly<Record<string, unknown>>,
   { required, known, check = () => [] }: SecretRules,
@@ -94,12 +93,12 @@ function unknownMember(name: string, known: readonly string[], path: JsonPath): 
   return warning(path, 'Unknown', { problem: 'logfleet has no such key', remedy, part: 'key' });
 }
 
-/** Keys that a Secret for an object store must contain. */
+/** Required keys of a Secret for an S3 store. */
 export const requiredStoreMembers = ['accessKeyId', 'secretAccessKey'] as const;
 /** Key for the session token of temporary credentials. */
 export const sessionTokenMember = 'sessionToken';
 
-/** Keys that a Secret for Azure Blob Storage can contain: `accountName` and `accountKey`, or `sasToken`, or `connectionString`. */
+/** Keys of a Secret for Azure Blob Storage: `accountName` and `accountKey`, or `sasToken`, or `connectionString`. */
 export const azureMembers = {
   name: 'accountName',
   key: 'accountKey',
@@ -107,16 +106,16 @@ export const azureMembers = {
   connectionString: 'connectionString',
 } as const;
 
-/** Key that a Secret for Google Cloud Storage must contain. Its value is the JSON file of a service account key. */
+/** Required key of a Secret for Google Cloud Storage: the JSON file of a service account key. */
 export const serviceAccountMember = 'serviceAccountKey';
 
-/** Checks a Secret with credentials for Google Cloud Storage. Only the store can tell whether the credentials are valid. */
+/** Checks the form of a Secret for Google Cloud Storage. */
 export function checkGcsSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
   const remedy = 'write the missing key under stringData, with the JSON file of a service account key as its value';
   return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
 }
 
-/** Checks a Secret with credentials for Azure Blob Storage. Only the store can tell whether the credentials are valid. */
+/** Checks the form of a Secret for Azure Blob Storage. */
 export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
   const { name, key, sasToken, connectionString } = azureMembers;
   const { members } = readSecretMembers(secret);
@@ -128,7 +127,7 @@ export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): rea
   });
 }
 
-/** Checks a Secret with credentials for an S3 store. Only the store can tell whether the credentials are valid. */
+/** Checks the form of a Secret for an S3 store. */
 export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
   const remedy = 'write it under stringData, with the value from the store';
   const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));

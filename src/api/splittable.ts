@@ -1,22 +1,17 @@
 /**
- * Decides whether a query can be split, that is, searched interval by interval (E8). Each operator of the query must process each
- * row on its own, whatever time range is searched. An unknown operator counts as not splittable, because wrong splitting would
- * export wrong rows. An export whose query is not split is reported as incomplete if it has too many rows for one search.
+ * Decides whether a query can be searched interval by interval (E8). Each operator must process each row on its own.
+ * Unknown operators count as not splittable, because wrong splitting would export wrong rows.
  *
- * The query is not fully parsed, only split at its pipes. Pipes between double quotes are skipped if the quoting is unambiguous.
- * If apostrophes, comments or escaped quotes make it ambiguous, the query is split at every pipe.
+ * The query is split at its pipes, and not fully parsed.
  */
 
 export type Splittability =
   | { readonly isSplittable: true }
   | {
       readonly isSplittable: false;
-      /** Reason why the query cannot be searched interval by interval, as a sentence without a full stop. */
+      /** Why the query cannot be split, as a sentence without a full stop. */
       readonly reason: string;
-      /**
-       * True if the only operators that prevent splitting select or sort rows, such as `limit`. The results of the query are then messages,
-       * not records.
-       */
+      /** True if only operators that select or sort rows, such as `limit`, prevent splitting. */
       readonly onlyChooses: boolean;
     };
 
@@ -27,17 +22,14 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Operators that select or sort rows, and therefore need all rows at once. */
+/** Operators that select or sort rows and need all rows at once. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
-/**
- * Returns the first reason why a query cannot be searched interval by interval, or undefined if it can. Operators that match the pattern
- * `overlooked` are not checked.
- */
+/** Returns why a query cannot be split, or undefined if it can. Operators that match `overlooked` are not checked. */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If the quoting of the query is ambiguous, texts in quotes are also searched for pipes and operators.
+  // If the quoting is ambiguous, quoted texts are also searched for operators.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
@@ -49,19 +41,16 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** Replaces each text between double quotes in a query by a blank. A quote after a backslash does not end the text. */
+/** Replaces texts in double quotes by blanks. A quote after a backslash does not end the text. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*"/g, '" "');
   return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };
 }
 
-/**
- * Patterns that make the quoting in a query ambiguous: both kinds of comments (`prod/*` alone is not a comment), apostrophes,
- * backticks, and escaped quotes.
- */
+/** Make the quoting ambiguous: comments, apostrophes, backticks and escaped quotes. */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 
-/** Splits an operator of the query into its name and the text after it. */
+/** Name of an operator and the text after it. */
 const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;
 
 function operatorProblem(operator: string): string | undefined {
@@ -84,17 +73,17 @@ function operatorProblem(operator: string): string | undefined {
   return undefined;
 }
 
-/** Renders a part of the query for a message: in quotes, on one line, at most 40 characters, with special characters escaped. */
+/** Renders a part of the query for a message: quoted, on one line, at most 40 characters. */
 function shown(text: string): string {
   const line = text.replace(/[\s;]+/g, ' ').trim();
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
 }
 
-/** Pattern that excludes the option `multi`, which makes several rows from one message. Such rows look like duplicates (E9). */
+/** Excludes the option `multi`, which makes several rows from one message (E9). */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/** Operators that process each row on its own. Apart from quoted texts, the text after the name must match the pattern of the operator. */
+/** Operators that process each row on its own, with a pattern for the text after the name. */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],
@@ -107,15 +96,11 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // A length of time slices is allowed, because slices then start at the same times for every searched range. A number of slices is not: it
-  // would divide the searched range.
+  // Slices of a fixed length are the same for every range. A number of slices would divide the searched range.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/**
- * Functions whose result depends only on the values of one row. `now`, and functions that depend on the searched time range, are
- * not among them.
- */
+/** Functions that depend only on the values of one row, unlike `now`. */
 const rowFunctions: ReadonlySet<string> = new Set([
   ...['if', 'isnull', 'isempty', 'isblank', 'isnumeric', 'num', 'number', 'tolong', 'toint', 'double', 'long', 'int'],
   ...['abs', 'ceil', 'floor', 'round', 'sqrt', 'log', 'log10', 'exp', 'pow'],
@@ -123,5 +108,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Keywords of conditions. A keyword before a parenthesis is not the name of a function. */
+/** Keywords of conditions, which are no function names. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

@@ -1,10 +1,6 @@
 /**
- * Recognizes the status of an export that is older than the export. After a restore from a backup, an export may have the status of the
- * deleted resource. That status may name files that the destination has lost, so logfleet ignores the status and reads the destination
- * (E3).
- *
- * Invariant: no status that logfleet writes has a condition `Ready` that is older than the export, even if the clock of logfleet is behind
- * that of the API server.
+ * Recognizes a status that is older than its export, for example after a restore from a backup. logfleet ignores it,
+ * because it may name lost files (E3).
  */
 import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
@@ -18,12 +14,12 @@ export function isOlderThanResource(
   return secondOf(ready?.lastTransitionTime) < secondOf(creationTimestamp);
 }
 
-/** Returns the current time in ms, to be written into a status. The time is never earlier than the creation of the export. */
+/** Returns the time in ms for a new status. It is never earlier than the creation of the export. */
 export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>, nowMs: number): number {
   return Math.max(nowMs, Date.parse(creationTimestamp) || nowMs);
 }
 
-/** Returns the seconds since 1970 of an RFC 3339 time, or NaN if there is no time. */
+/** Returns the seconds since 1970 of an RFC 3339 time, or NaN without a time. */
 function secondOf(time: string | undefined): number {
   return Math.floor(Date.parse(time ?? '') / 1_000);
 }

@@ -1,15 +1,12 @@
 /** Types for the schemas of the CRDs, and the schema of each kind. */
 
-/** CEL rule (`x-kubernetes-validations`) that applies to the value which the surrounding schema describes. */
+/** CEL rule (`x-kubernetes-validations`) for a value. */
 export interface ValidationRule {
   readonly rule: string;
-  /** Description of what is wrong with a value that breaks the rule. Undefined if the value itself makes this clear. */
+  /** What is wrong with a value that breaks the rule. Undefined if this is obvious. */
   readonly problem?: string;
   readonly remedy: string;
-  /**
-   * Path of the field that is named in errors about this rule, such as `.values`. If absent, errors name the value to which the
-   * rule applies.
-   */
+  /** Path of the field in errors of this rule, such as `.values`. Default: the value itself. */
   readonly fieldPath?: string;
 }
 
@@ -34,12 +31,9 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
-  /**
-   * True if the object may have fields that the schema does not list. Only CRDs contain this property; the generated schemas omit
-   * it.
-   */
+  /** True if the object may have other fields. */
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
-  /** Fields that identify an item of a list. No two items of the list may have the same values in these fields. */
+  /** Fields that identify an item of a list. */
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }

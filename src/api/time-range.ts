@@ -1,9 +1,8 @@
 /**
- * Parses the time range of an export into milliseconds since the epoch: `[fromMs, toMs)`.
+ * Parses the time range of an export into ms since the epoch: `[fromMs, toMs)`.
  *
- * A time has one of three forms: local date-time with a time zone, date-time with an offset (RFC 3339), or milliseconds. A local time that
- * occurs twice means the first occurrence. A local time that a clock change skips is moved forward by the length of the change (E12). Times
- * in the future are valid here.
+ * A time is a local date-time with a time zone, a date-time with an offset (RFC 3339), or milliseconds. A repeated
+ * local time means the first occurrence. A skipped local time moves forward by the length of the clock change (E12).
  */
 import { isoText } from '../base/time-text.ts';
 import { timeZone } from '../base/time-zone.ts';
@@ -13,7 +12,7 @@ import { timeZoneProblem } from './schedule-check.ts';
 export interface TimeRangeText {
   readonly from: string;
   readonly to: string;
-  /** IANA name of the time zone. Required only for local times. */
+  /** IANA time zone. Required only for local times. */
   readonly timeZone?: string | undefined;
 }
 
@@ -28,7 +27,7 @@ export interface TimeRangeProblem extends Explanation {
   readonly member: keyof TimeRangeText;
 }
 
-/** Earliest and latest time that a manifest can contain. They replace a missing start or end of a time range. */
+/** Earliest and latest time in a manifest. */
 export const [earliestTime, latestTime] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'] as const;
 
 export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem {
@@ -47,10 +46,7 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   return { member: 'to', problem: `${problem}: ${change.problem}`, remedy: change.remedy };
 }
 
-/**
- * Finds local times in a valid time range that occur twice or that a clock change skips. Each warning says how logfleet reads the
- * local time.
- */
+/** Warns about local times that a clock change repeats or skips, and says how logfleet reads them. */
 export function clockChangesIn(text: TimeRangeText): readonly TimeRangeProblem[] {
   const zone = zoneOf(text);
   if (!zone) return [];
@@ -81,10 +77,7 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   };
 }
 
-/**
- * Returns whether a local time occurs twice because clocks are set back: its second occurrence has the UTC offset that applies some days
- * later.
- */
+/** Returns whether a local time occurs twice because clocks are set back. */
 function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
   const laterMs = instantMs + afterClockChangeMs;
   const secondMs = localMs - (zone.localMs(laterMs) - laterMs);
@@ -102,23 +95,21 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-/** Problem of the start or end of a time range. `member` names another field to correct, such as `timeZone`. */
+/** Problem of a start or end. `member` names another field to correct, such as `timeZone`. */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
-/** Matches a time in milliseconds. Numbers of up to 15 digits are exact in a double, and valid for `Date`. */
+/** A time in milliseconds with at most 15 digits, which a double represents exactly. */
 const millisecondsForm = /^\d{1,15}$/;
-/** Matches a time that is probably in seconds: ten digits mean a year from 2001 to 2286. As milliseconds they would mean early 1970. */
+/** Ten digits are probably seconds (2001 to 2286). In milliseconds, they would mean early 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
-/**
- * Maximum length of a clock change in ms. If `to` is before `from` by more than this length, a clock change cannot be the reason.
- */
+/** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time in ms after a local time. A clock change near the local time is over by then. */
+/** Time after a local time at which a near clock change is over, in ms. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
@@ -151,7 +142,7 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   return { member: 'timeZone', problem, remedy: 'write one such as Europe/Berlin or UTC' };
 }
 
-/** Parses a local date and time as if it were UTC. Undefined if it does not exist, like February 30 or 24:00:00. */
+/** Parses a local date-time as if in UTC. Undefined if it does not exist, like February 30. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || isoText(readMs) !== text ? undefined : readMs;

@@ -1,17 +1,16 @@
 /**
- * Names of the tz database (IANA time zones), in the letter case in which API servers accept them. Go, in which API servers are written,
- * knows exactly these names. Node also accepts names of its library ICU, such as `PST`, and ignores letter case, so Node alone cannot
- * tell which names are valid.
+ * Names of the tz database (IANA time zones) as API servers accept them. Go knows exactly these names. Node also accepts other
+ * names, such as `PST`, and ignores case.
  *
- * The list has the names of version 2026f, and the versions since 2025b have the same names. To renew the list, replace the lines by the
- * output of this command, in which `tzdata.zi` is a file of the tz database (https://www.iana.org/time-zones):
+ * The names are those of version 2026f. To renew them, replace the lines by the output of this command. `tzdata.zi` is a file of
+ * the tz database (https://www.iana.org/time-zones):
  *
  *   awk '$1 == "Z" { print $2 } $1 == "L" { print $3 }' tzdata.zi | LC_ALL=C sort |
  *     awk '{ n = index($0, "/"); a = n ? substr($0, 1, n) : "/"; w[a] = w[a] " " substr($0, n + 1) }
  *       END { for (a in w) print a w[a] }' | LC_ALL=C sort | fold -s -w 120 | sed 's/ *$//'
  */
 
-/** Names of time zones. A word that ends in `/` is the area of the words after it. After `/` alone, the words have no area. */
+/** Names of time zones. A word that ends in `/` is the area of the words after it. */
 const compactNames = `
 / CET CST6CDT Cuba EET EST EST5EDT Egypt Eire Factory GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland
 Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK
@@ -70,7 +69,7 @@ US/ Alaska Aleutian Arizona Central East-Indiana Eastern Hawaii Indiana-Starke M
 
 let names: ReadonlySet<string> | undefined;
 
-/** Returns the names of all time zones in the tz database. The set is built at the first call, so it costs nothing at startup. */
+/** Returns the names of all time zones in the tz database. The first call builds the set. */
 export function timeZoneNames(): ReadonlySet<string> {
   names ??= new Set(expandNames());
   return names;

@@ -1,6 +1,5 @@
 /**
- * Validates a resource without an API server: metadata, schema, CEL rules, and checks that an API server cannot make. Resources
- * with errors are rejected.
+ * Validates a resource without an API server: metadata, schema, CEL rules, and further checks.
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */
@@ -20,7 +19,7 @@ import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { schemaChecker } from './schema-check.ts';
 import { applyDefaults, schemas } from './schemas.ts';
 
-/** Returns the kind of a logfleet document, whatever its API version. Undefined for other documents. */
+/** Returns the kind of a logfleet document of any API version. */
 export function kindOf(document: unknown): KindName | undefined {
   if (!isRecord(document)) return undefined;
   const { apiVersion, kind } = document;
@@ -28,10 +27,7 @@ export function kindOf(document: unknown): KindName | undefined {
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
 }
 
-/**
- * Returns the error of a document that is not an object, or whose kind or API version seems to be a misspelt name of logfleet
- * (D1). Undefined for correct and for unrelated documents.
- */
+/** Returns the error of a document that is no object, or whose kind or API version is misspelt (D1). */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
     return error([], 'Invalid', {
@@ -40,7 +36,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // The parser has replaced Lists by their items. kubectl accepts neither an empty List nor a List inside a List.
+  // Items have replaced other Lists. kubectl rejects empty and nested Lists.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -87,7 +83,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
 
 const listSuffix = /List$/;
 
-/** Returns whether an API version has the group of logfleet or a similar group: misspelt, or with the same first label. */
+/** Returns whether an API version has logfleet's group, possibly misspelt. */
 function namesGroup(version: string): boolean {
   const group = version.split('/', 1).join();
   return group.toLowerCase().includes(apiGroup.split('.', 1).join()) || resembles(group, apiGroup);
@@ -97,7 +93,7 @@ function namesKind(text: string): boolean {
   return kindNames.some((name) => resembles(text.replace(listSuffix, ''), name));
 }
 
-/** Searches a value at any depth for a text that is a kind or an API version of logfleet, possibly misspelt. */
+/** Searches a value at any depth for a kind or API version of logfleet, possibly misspelt. */
 function nameWithin(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return namesKind(value) || (/^[^/]+\/v\d\w*$/.test(value) && namesGroup(value)) ? value : undefined;
@@ -111,8 +107,8 @@ function nameWithin(value: unknown): string | undefined {
 }
 
 /**
- * Returns all errors and warnings about a resource as written. With `previous`, validates the resource as an update. Without
- * `wallMs`, checks that depend on the current time are skipped.
+ * Returns all errors and warnings about a resource. With `previous`, validates an update. Without `wallMs`, skips
+ * checks that depend on the time.
  */
 export function validateResource(
   kind: KindName,
@@ -131,7 +127,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several CEL rules can report the same problem of a cron schedule, so repeated errors are dropped.
+    // Several CEL rules can report the same problem of a cron schedule.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -153,11 +149,11 @@ export function validateResource(
 }
 
 interface KindChecks {
-  /** Finds all fields of a resource that violate its schema. */
+  /** Finds all fields that violate the schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
-  /** Finds problems that neither schema nor CEL rules can express. Runs only on a spec that schema and CEL rules accept. */
+  /** Finds problems that neither schema nor CEL can express, in a spec that both accept. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of the field at `path` that runs even if other fields have errors, so that people see all errors at once. */
+  /** Check of the field at `path` that also runs when other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
@@ -177,15 +173,12 @@ const checks: { readonly [K in KindName]: KindChecks } = {
   },
 };
 
-/**
- * Returns whether the value at `path` is rejected, is part of a rejected value, or contains one. A CEL rule about such a value
- * would only repeat the error.
- */
+/** Returns whether the value at `path` is inside of a rejected value or contains one. */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-/** Explains a wrong cron schedule or time zone more precisely than the CEL rule. Undefined for other values. */
+/** Explains a wrong cron schedule or time zone. Undefined for other values. */
 function scheduleExplanation(path: JsonPath, value: unknown): Explanation | undefined {
   const [, parent] = path;
   if (typeof value !== 'string') return undefined;

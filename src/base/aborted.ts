@@ -1,15 +1,12 @@
 /** Waiting for abort signals. */
 
-/** Returns a promise that resolves when the abort signal is aborted. The reason of the abort is ignored. */
+/** Returns a promise that resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/**
- * Resolves or rejects like the promise `work`, but rejects with the signal's reason as soon as the
- * signal is aborted, even if `work` never ends.
- */
+/** Settles like `work`, but rejects with the signal's reason as soon as the signal is aborted. */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

@@ -1,13 +1,7 @@
-/**
- * Lets tests stop the process right before or after an external effect: a request to the log service, or a write of a status or
- * ledger. `crossing` performs the effect, and publishes a message to the tests before and after it.
- */
+/** Lets tests stop the process right before or after an external effect, such as a request or a write of a status. */
 import { channel } from 'node:diagnostics_channel';
 
-/**
- * Message about one effect of the process. `before`: the request has not left the process yet. `after`: the process has
- * the answer but has not used it yet.
- */
+/** Message about an effect. `before`: the request was not sent yet. `after`: the answer was not used yet. */
 export interface BoundaryMessage {
   readonly name: string;
   readonly phase: 'before' | 'after';

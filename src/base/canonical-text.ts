@@ -1,13 +1,10 @@
-/**
- * Renders and compares JSON values regardless of the order of their fields, because an API server may return fields in
- * another order than they were sent.
- */
+/** Renders and compares JSON values regardless of the order of fields, which an API server may change. */
 import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
 }
 
-/** Returns a value as JSON text with sorted fields and indentation, readable for people and for `diff`. */
+/** Returns a value as indented JSON text with sorted fields. */
 export function canonicalLines(value: unknown): string {
   return JSON.stringify(value, inOrder, 1);
 }
@@ -17,7 +14,7 @@ function inOrder(_: string, member: unknown): unknown {
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Returns whether two JSON values are equal, regardless of the order of their fields. Faster than comparing canonical texts. */
+/** Returns whether two JSON values are equal, regardless of the order of fields. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

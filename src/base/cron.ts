@@ -1,21 +1,20 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. The library Croner parses a schedule and finds its
- * days, always in UTC, because Croner treats clock changes differently than logfleet. `time-zone.ts` converts the local
- * times to instants.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds days in UTC. `time-zone.ts`
+ * converts local times, because Croner treats clock changes differently.
  */
 import { Cron, CronPattern } from 'croner';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** Maximum number of days that the cache of a cron schedule holds: more than a year. */
+/** Maximum number of days in the cache of a schedule: more than a year. */
 const mostDays = 500;
 
-/** Parsed cron schedule, whose times are local times without a time zone. */
+/** Parsed cron schedule in local times without a time zone. */
 export class CronSchedule {
-  /** Times in ms since midnight at which the schedule fires on each of its days, in ascending order. */
+  /** Times of a day at which the schedule fires, in ms since midnight, ascending. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Cache, by local day: first day on or after that day on which the schedule fires; undefined if there is none. */
+  /** Cache by local day: first day on or after it on which the schedule fires, if any. */
   readonly #days = new Map<number, number | undefined>();
 
   constructor(text: string) {
@@ -25,17 +24,14 @@ export class CronSchedule {
     this.#dates = new Cron(`0 0 ${date.join(' ')}`, { mode: '5-part', utcOffset: 0 });
   }
 
-  /**
-   * Yields the local times of the schedule at or after `localMs`, in ascending order. The sequence ends only if no
-   * further day exists.
-   */
+  /** Yields the local times of the schedule from `localMs` on, ascending. */
   *from(localMs: number): Generator<number> {
     for (const day of this.days(localMs)) {
       for (const timeMs of this.timesMs) if (day + timeMs >= localMs) yield day + timeMs;
     }
   }
 
-  /** Yields the local midnight of each day on which the schedule fires, beginning with the day of `localMs`. */
+  /** Yields the local midnight of each day on which the schedule fires, from the day of `localMs` on. */
   *days(localMs: number): Generator<number> {
     let day = this.#dayFrom(Math.floor(localMs / dayMs) * dayMs);
     while (day !== undefined) {
@@ -53,7 +49,7 @@ export class CronSchedule {
   }
 }
 
-/** Returns the fields of a cron schedule in the order in which they are written. */
+/** Returns the fields of a cron schedule in written order. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

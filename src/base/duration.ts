@@ -1,13 +1,10 @@
-/**
- * Durations in the form that Kubernetes and Go use (`1h30m`, `90s`, `500ms`), without a sign and
- * without fractions of a millisecond.
- */
+/** Durations in the form of Kubernetes and Go: `1h30m`, `90s`, `500ms`. */
 
 const unitsMs = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
 const wholeForm = /^(?:\d+(?:\.\d+)?(?:h|ms|m|s))+$/;
 const pieceForm = /(\d+(?:\.\d+)?)(h|ms|m|s)/g;
 
-/** Parses a duration into milliseconds, or returns undefined if the text is invalid. */
+/** Parses a duration into ms, or returns undefined. */
 export function parseDuration(text: string): number | undefined {
   if (!wholeForm.test(text)) return undefined;
   let totalMs = 0;
@@ -16,7 +13,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(totalMs);
 }
 
-/** Renders the shortest form of a duration: `1h30m`, `45s`, `250ms`, or `0s`. */
+/** Renders a duration in its shortest form: `1h30m`, `45s`, `250ms`, or `0s`. */
 export function renderDuration(durationMs: number): string {
   let rest = Math.max(0, Math.round(durationMs));
   if (rest === 0) return '0s';

@@ -1,15 +1,12 @@
-/**
- * Converts errors to plain data for logs: message, code and causes. Accepts any thrown value and limits the number of causes.
- * Only unexpected errors get a stack, because stacks of expected errors would make logs unreadable.
- */
+/** Converts thrown values to plain data for logs: message, code and causes. Only unexpected errors get a stack. */
 import { LogfleetError } from './errors.ts';
 
 export interface RenderedError {
   readonly message: string;
   readonly name?: string;
-  /** Code of the error, from a LogfleetError or from a Node system error such as `ECONNREFUSED`. */
+  /** Code of a LogfleetError or of a system error such as `ECONNREFUSED`. */
   readonly code?: string;
-  /** Stack of the error or of its cause; absent for expected errors. */
+  /** Stack of an unexpected error or of its cause. */
   readonly stack?: string;
   readonly cause?: RenderedError;
 }
@@ -32,7 +29,7 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
   };
 }
 
-/** Returns whether to log the stack of an error. The stack of an expected error is not logged, because its code tells what happened. */
+/** Returns whether to log the stack of an error. The code of an expected error tells enough. */
 export function isUnexpected(error: unknown): boolean {
   return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

@@ -1,16 +1,14 @@
 /**
- * Base class of all errors of logfleet. An error has a `code` for programs, a `message` for people, the `reason` of the condition
- * that shows it, and the `handling` that callers must apply.
- *
- * Callers decide by `code` and `handling`, never by the text of a message.
+ * Base class of all errors. An error has a `code` for programs, a `message` for users, the `reason` of a condition, and
+ * a `handling` for callers.
  */
 
 /**
  * How a caller handles an error.
- * - `backoff`: may be temporary; retry with increasing delays.
+ * - `backoff`: retry with increasing delays.
  * - `retryAfter`: like `backoff`, but wait at least `delayMs`.
- * - `wait`: not a failure; the action must wait until something else has happened.
- * - `stall`: a person must act; retry at long intervals.
+ * - `wait`: not a failure; something else must happen first.
+ * - `stall`: a user must act; retry at long intervals.
  * - `bug`: an error in logfleet; log its stack, and retry with increasing delays.
  */
 export type Handling =
@@ -21,14 +19,12 @@ export type Handling =
   | { readonly kind: 'bug' };
 
 export interface LogfleetErrorOptions {
-  /** Code of the error for programs, in lower case with dots: `secret.missing`, `host.conflict`. */
+  /** Code for programs, such as `secret.missing`. */
   readonly code: string;
-  /**
-   * Message of the error for people, in one or two sentences: what is wrong, where, and what to do. It contains no secrets.
-   */
+  /** Message for users: what is wrong, where, and what to do. It contains no secrets. */
   readonly message: string;
   readonly handling: Handling;
-  /** Reason of the status condition that shows this error, in CamelCase; `InternalError` by default. */
+  /** Reason of the condition that shows this error. Default: `InternalError`. */
   readonly reason?: string;
   readonly cause?: unknown;
 }
@@ -57,15 +53,12 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Returns whether the failed action can succeed later without a person's help. */
+/** Returns whether the action can succeed later without a user's help. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
 
-/**
- * Converts any thrown value to a LogfleetError, so that all callers can use `handling`. A value that is not a LogfleetError
- * counts as a bug of logfleet.
- */
+/** Converts any thrown value to a LogfleetError. Other values count as bugs of logfleet. */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
   return new LogfleetError({
@@ -76,12 +69,12 @@ export function asLogfleetError(error: unknown): LogfleetError {
   });
 }
 
-/** Returns the message of an error. Converts any other thrown value to text. */
+/** Returns the message of an error. Converts other values to text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the code of an error of the operating system, such as `ENOENT`. Undefined for other errors. */
+/** Returns the code of a system error, such as `ENOENT`. Undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

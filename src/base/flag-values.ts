@@ -1,7 +1,7 @@
-/** Parses the values of command-line flags that several commands have. */
+/** Parses values of command-line flags. */
 import { InvalidArgumentError } from 'commander';
 
-/** Address on which a server listens. Port 0 stands for any free port. */
+/** Address of a server. Port 0 means any free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -9,7 +9,7 @@ export interface ListenAddress {
 
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
 
-/** Parses the address of a server: `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
+/** Parses an address: `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
 export function listenAddress(text: string): ListenAddress {
   const match = addressForm.exec(text);
   const port = Number(match?.[3]);
@@ -21,7 +21,7 @@ export function listenAddress(text: string): ListenAddress {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
 
-/** Parses a whole number of at least 0. The command that has the flag checks the maximum. */
+/** Parses a whole number of at least 0. */
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
@@ -29,7 +29,7 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-/** Adds one value of a flag that may be given several times to the list of its earlier values. */
+/** Adds a value of a repeatable flag to its earlier values. */
 export function fileList(text: string, former: readonly string[] | undefined): readonly string[] {
   return [...(former ?? []), text];
 }

@@ -1,4 +1,4 @@
-/** Clock that can be held at one time while several decisions are made, so that all decisions see the same time. */
+/** Clock that can be stopped while decisions are made, so that all see the same time. */
 import { type Clock, type Instant, instant, type Timer } from './clock.ts';
 
 export class HeldClock implements Clock {
@@ -21,7 +21,7 @@ export class HeldClock implements Clock {
     return this.#clock.after(delayMs, callback);
   }
 
-  /** Calls `decide`. Until `decide` returns, this clock shows the time at which the call began. */
+  /** Calls `decide` with the clock stopped. */
   hold<T>(decide: () => T): T {
     this.#held = instant(this.#clock);
     try {

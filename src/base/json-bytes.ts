@@ -1,7 +1,4 @@
-/**
- * Bytes with a special meaning in JSON text (RFC 8259), and a fast search for the end of a string, because a page of
- * log messages consists mostly of strings.
- */
+/** Bytes with a special meaning in JSON (RFC 8259), and a fast search for the end of a string. */
 
 export const char = {
   tab: 0x09,
@@ -31,23 +28,22 @@ export const char = {
   objectEnd: 0x7d,
 } as const;
 
-/** Returns a lookup table by byte value: 1 for each character of `text`, which must be Latin-1. */
+/** Returns a lookup table by byte value: 1 for each character of `text` (Latin-1). */
 export function marked(text: string): Uint8Array {
   const marks = new Uint8Array(256);
   for (const character of text) marks[character.charCodeAt(0)] = 1;
   return marks;
 }
 
-/** Lookup table by byte value: 1 for each byte that may occur between JSON tokens. */
+/** Lookup table: 1 for each byte that may be between JSON tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
-/** Lookup table by byte value: 1 for each byte that forms a complete escape after a backslash in a JSON string. */
+/** Lookup table: 1 for each byte that forms a complete escape after a backslash. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
 /**
- * Returns the index of the first byte at or after `from` that is not plain text of a string: a quote, a backslash or a control
- * character. Returns `end` if there is none. Reads four bytes at a time, which is fast for short strings. `view` must cover the
- * same bytes as `bytes`.
+ * Returns the index of the first quote, backslash or control character at or after `from`, or `end`. Reads four bytes
+ * at a time. `view` must cover the same bytes as `bytes`.
  */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -62,18 +58,16 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Sets the highest bit of each byte that is a quote, a backslash or below 0x20 in `word`. Only the lowest set bit is
- * reliable, because a subtraction borrows from the next byte.
+ * Sets the highest bit of each byte that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable.
  */
 function marksIn(word: number): number {
-  // Exchanges the codes of a quote (0x22) and a space (0x20). All quotes and control characters are then below 0x21, so one
-  // comparison finds them.
+  // Exchanges quote (0x22) and space (0x20). Quotes and control characters are then below 0x21.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
-/** Returns the index, from 0 to 3, of the byte of a 32-bit word that contains the lowest set bit. Byte 0 is the lowest. */
+/** Returns the index of the byte with the lowest set bit. Byte 0 is the lowest. */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
@@ -83,8 +77,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the quote that closes the string that contains index `from`. Returns -1 if the string is invalid, or
- * if it ends in the last 8 bytes or later, because up to 8 bytes are read at once.
+ * Returns the index of the quote that closes the string at `from`. Returns -1 if the string is invalid or ends within
+ * the last 8 bytes.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -124,7 +118,7 @@ export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): b
   return true;
 }
 
-/** Returns the name of a byte for error messages, with its character if that is printable. */
+/** Returns the name of a byte for error messages. */
 export function nameOfByte(byte: number): string {
   const name = `0x${byte.toString(16).padStart(2, '0')}`;
   return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;

@@ -1,7 +1,6 @@
 /**
- * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors in fields are rendered with
- * code, message and causes, and unexpected errors with their stack. Secrets are rendered as `[secret]`. Logging never throws,
- * even if a field cannot be rendered.
+ * Logs as JSON lines: `{"level":"info","time":"…Z","message":"…", …fields}`. Secrets become `[secret]`. Logging never
+ * throws.
  */
 import { pino, stdTimeFunctions } from 'pino';
 import { renderError } from './error-rendering.ts';
@@ -9,7 +8,7 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface JsonLogOptions {
   readonly level: LogLevel;
-  /** Output that receives each line of the log with its line feed, for example `process.stderr`. */
+  /** Output for each line, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 
@@ -30,13 +29,13 @@ export function createJsonLogger(options: JsonLogOptions): Logger {
 
 type Sink = Pick<ReturnType<typeof pino>, LogLevel> & { child(fields: object): Sink };
 
-/** Logger that creates its pino child logger when it logs the first line, because most loggers of resources never log a line. */
+/** Creates its pino child logger at the first line, because most loggers never log. */
 class JsonLogger implements Logger {
   readonly #parent: Sink;
   readonly #fields: LogFields | undefined;
   #sink: Sink | undefined;
 
-  /** @param fields fields of every line, in addition to the fields of `parent` */
+  /** @param fields fields of every line, added to those of `parent` */
   constructor(parent: Sink, fields?: LogFields) {
     this.#parent = parent;
     this.#fields = fields;

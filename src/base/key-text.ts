@@ -1,9 +1,6 @@
 /** Text of a resource's key. */
 
-/**
- * Returns the key of a resource as text, `namespace/name`. Different keys have different texts,
- * because neither part contains a slash.
- */
+/** Returns the unique key `namespace/name` of a resource. */
 export function keyText({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
 }

@@ -1,7 +1,4 @@
-/**
- * Interface for structured logs: a constant message with fields. Implementations: `json-log.ts` for clusters,
- * `text-log.ts` for terminals.
- */
+/** Interface for structured logs: a constant message with fields. */
 
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -11,8 +8,7 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   /**
-   * Logs a message about an error. `fields.error` may be an Error: its code and message are logged,
-   * and its stack if the error is unexpected.
+   * Logs a message about an error. Code and message of `fields.error` are logged, and its stack if it is unexpected.
    */
   error(message: string, fields?: LogFields): void;
   /** Returns a logger that adds these fields to every line. */

@@ -1,8 +1,7 @@
 /**
- * Interface for metrics. Code that counts events does not depend on Prometheus, so tests can read the counts.
+ * Interface for metrics. Tests can read them without Prometheus.
  *
- * Names of metrics end in a base unit or `_total`. Labels have few values, such as a state, an operation or an outcome.
- * They never contain ids, names of collectors or numbers.
+ * Names end in a base unit or `_total`. Labels have few values and never contain ids or collector names.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -13,7 +12,7 @@ export interface Counter {
 
 export interface Gauge {
   set(labels: Labels, value: number): void;
-  /** Removes the values of a metric for these labels, for example after a resource was deleted. */
+  /** Removes the values of a metric for these labels. */
   remove(labels: Labels): void;
 }
 
@@ -28,8 +27,8 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a gauge. At each scrape, `read` returns its series. All gauges get the same object `scrape` during one scrape. If
-   * several callers create the same gauge, each caller adds its own series, and values with equal labels are summed.
+   * Creates a gauge. `read` returns its series at each scrape. All gauges get the same object `scrape`. Several callers
+   * can add series to the same gauge, and equal labels are summed.
    */
   observedGauge(
     name: string,
@@ -37,9 +36,7 @@ export interface Metrics {
     labelNames: readonly string[],
     read: (scrape: object) => Iterable<Sample>,
   ): void;
-  /**
-   * Creates a histogram. `buckets` are the upper bounds of its buckets, in the unit that the metric's name contains.
-   */
+  /** Creates a histogram. `buckets` are upper bounds in the unit of its name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }
 

@@ -1,4 +1,4 @@
-/** Map from a key to a set of strings. Most keys have a single value, which is stored without a set to save memory. */
+/** Map from a key to a set of strings. A single value is stored without a set, to save memory. */
 export class Multimap {
   readonly #sets = new Map<string, string | Set<string>>();
 
@@ -11,7 +11,7 @@ export class Multimap {
     return this.#sets.keys();
   }
 
-  /** Returns the values of a key in insertion order. The map must not be changed during the iteration. */
+  /** Returns the values of a key in insertion order. Do not change the map during the iteration. */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);
     return values === undefined ? [] : typeof values === 'string' ? [values] : values;
@@ -26,7 +26,7 @@ export class Multimap {
     return typeof values === 'string' ? values === value : (values?.has(value) ?? false);
   }
 
-  /** Adds a value to a key. Returns whether the key did not have the value before. */
+  /** Adds a value. Returns whether it is new. */
   add(key: string, value: string): boolean {
     if (this.has(key, value)) return false;
     const values = this.#sets.get(key);
@@ -36,7 +36,7 @@ export class Multimap {
     return true;
   }
 
-  /** Removes a value from a key. Returns whether the key had the value. */
+  /** Removes a value. Returns whether it existed. */
   delete(key: string, value: string): boolean {
     const values = this.#sets.get(key);
     if (typeof values !== 'object') return values === value && this.#sets.delete(key);

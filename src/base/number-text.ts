@@ -2,17 +2,17 @@
 
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-/** Renders a number as a whole number with groups of digits: `1,234,567`. */
+/** Renders a whole number with groups of digits: `1,234,567`. */
 export function groupedText(count: number): string {
   return grouped.format(count);
 }
 
-/** Returns the form of a word that agrees with a number, such as `is` for 1 and `are` for other numbers. */
+/** Returns the form of a word for a number, such as `is` for 1 and `are` for others. */
 export function wordFor(count: number, one: string, several: string): string {
   return count === 1 ? one : several;
 }
 
-/** Renders a number with its noun in singular or plural: `1 file`, `2 files`. */
+/** Renders a number with its noun: `1 file`, `2 files`. */
 export function counted(count: number, noun: string, several = `${noun}s`): string {
   return `${count} ${wordFor(count, noun, several)}`;
 }

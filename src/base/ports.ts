@@ -1,4 +1,4 @@
-/** Clock, random numbers, log and metrics. The operator's code receives them from its caller, so that tests can replace them. */
+/** Clock, random numbers, log and metrics, which tests can replace. */
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';

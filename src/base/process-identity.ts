@@ -1,21 +1,16 @@
 /**
- * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused and differ
- * between containers.
+ * Identity of a process across machines, containers and reboots. Pids alone are reused and differ between containers.
  *
- * Invariant: another process counts as ended only if this process can check the other's pid, which requires that both have the
- * same `scope`.
+ * A process counts as ended only if its `scope` is the same as ours, so that its pid can be checked.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /**
-   * Start time of the process in clock ticks since boot; empty if unknown. It distinguishes processes that had the same pid one
-   * after the other.
-   */
+  /** Start time of the process in clock ticks since boot; empty if unknown. */
   readonly processStart: string;
-  /** Environment in which pids are unique: machine, boot and, on Linux, pid namespace. */
+  /** Environment in which pids are unique: machine, boot and pid namespace. */
   readonly scope: string;
 }
 
@@ -24,20 +19,20 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, processStart: await readProcessStart(process.pid), scope: await readScope() };
 }
 
-/** Returns whether a process of the same machine and pid namespace is still running. */
+/** Returns whether a process of the same scope is still running. */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // The error EPERM means that the process exists but belongs to another user.
+    // EPERM means that the process exists but belongs to another user.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
   }
   return (await readProcessStart(pid)) === processStart;
 }
 
 /**
- * Returns the start time of a process: field 22 of `/proc/<pid>/stat`. Field 2, the name, may contain spaces, so fields are
- * counted from its closing parenthesis. Empty on systems other than Linux. A zombie process (state Z) counts as ended.
+ * Returns the start time of a process: field 22 of `/proc/<pid>/stat`, counted from the end of the name. Empty on other
+ * systems than Linux. A zombie counts as ended.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

@@ -1,7 +1,4 @@
-/**
- * Implements metrics with prom-client and its own registry. Registering an existing name returns the existing metric,
- * so several controllers can share a metric and differ by labels.
- */
+/** Metrics with prom-client. Registering an existing name returns the existing metric. */
 import {
   collectDefaultMetrics,
   Counter as PrometheusCounter,
@@ -12,10 +9,10 @@ import {
 import { assert } from './assert.ts';
 import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 
-/** Sampling interval of the event-loop delay in ms. The default of 10 ms would use most of the CPU time of an idle operator. */
+/** Sampling interval of the event-loop delay in ms. The default of 10 ms takes much CPU time. */
 const loopPrecisionMs = 500;
 
-/** Default gauges of prom-client that are not exported, because their names end in `_total`, which Prometheus reserves for counters. */
+/** Gauges that are not exported, because Prometheus reserves `_total` for counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {
@@ -24,7 +21,7 @@ interface MetricOptions {
   readonly labelNames: readonly string[];
   /** Upper bounds of the buckets of a histogram. */
   readonly buckets?: number[];
-  /** Function that computes the series of a gauge. It is called at each scrape. */
+  /** Computes the series of a gauge at each scrape. */
   readonly collect?: () => void;
   readonly registers: Registry[];
 }
@@ -33,16 +30,16 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   /** Object that identifies the current scrape. */
   #scrape: object = {};
-  /** Functions that return the series of each observed gauge, by the name of the gauge. */
+  /** Functions that return the series of each gauge, by name. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();
 
-  /** Adds metrics about the process itself: memory, CPU, and delay of the event loop. */
+  /** Adds metrics about the process: memory, CPU, and event-loop delay. */
   collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopPrecisionMs });
     for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 
-  /** Value of the `Content-Type` header with which the metrics are served. */
+  /** `Content-Type` of the metrics. */
   get contentType(): string {
     return this.#registry.contentType;
   }

@@ -1,20 +1,15 @@
 /**
- * Chooses the proxy for an origin from the environment variables `HTTPS_PROXY` and `NO_PROXY`. Variables in lower case take
- * precedence. Loopback addresses never use a proxy.
+ * Chooses the proxy for an origin from `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables take precedence. Loopback
+ * addresses never use a proxy.
  *
- * The packages proxy-from-env and undici (`EnvHttpProxyAgent`) are not used, because their `NO_PROXY` supports no networks such
- * as 10.0.0.0/8, which clusters often exclude from the proxy. undici's agent also opens connections itself, but logfleet sends
- * a request only when its connection is already open (B1).
+ * Other packages support no networks such as 10.0.0.0/8 in `NO_PROXY`, which clusters often need.
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Address of the proxy to use for an origin; undefined for a direct connection. Throws a TypeError
- * if the proxy is not an HTTP address.
- */
+/** Proxy for an origin; undefined for a direct connection. Throws a TypeError if the proxy is not an HTTP address. */
 export function proxyFor(origin: URL, environment: Environment): URL | undefined {
   const { proxy, exceptions } = proxySettings(environment);
   if (!proxy) return undefined;
@@ -29,8 +24,8 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
 }
 
 /**
- * Returns the variables with which another process uses the same proxy. Empty if the environment sets no proxy, or if the address of the
- * proxy contains credentials, because the variables of a pod are not secret.
+ * Returns the variables with which another process uses the same proxy. Empty if the proxy's address contains
+ * credentials, because the variables of a pod are not secret.
  */
 export function proxyVariables(environment: Environment): readonly ProxyVariable[] {
   const { proxy, exceptions } = proxySettings(environment);
@@ -48,12 +43,12 @@ export interface ProxyVariable {
 
 export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128';
 
-/** Returns the decoded credentials of a proxy address. Never throws: an invalid percent escape is kept as typed. */
+/** Returns the decoded credentials of a proxy. Keeps invalid percent escapes. */
 export function proxyCredentials(proxy: URL): { readonly user: string; readonly password: string } {
   return { user: unescaped(proxy.username), password: unescaped(proxy.password) };
 }
 
-/** Reads the environment variables that configure the proxy. An empty variable counts as absent. */
+/** Reads the variables of the proxy. An empty variable counts as absent. */
 function proxySettings(environment: Environment) {
   return {
     proxy: environment.https_proxy || environment.HTTPS_PROXY,
@@ -63,7 +58,7 @@ function proxySettings(environment: Environment) {
 
 const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** Returns the host name of a URL for DNS and sockets: without the brackets of IPv6 and without a trailing dot. */
+/** Returns a host name without the brackets of IPv6 and without a trailing dot. */
 export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
@@ -77,10 +72,7 @@ function isLoopback(host: string): boolean {
   );
 }
 
-/**
- * Returns whether an entry of `NO_PROXY` matches a host: `*`, a network such as `10.0.0.0/8`, or a host including its
- * subdomains, with or without a port.
- */
+/** Returns whether an entry of `NO_PROXY` matches a host: `*`, a network, or a host with its subdomains. */
 function excepts(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return isInNetwork(entry, host);

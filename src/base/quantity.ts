@@ -1,7 +1,4 @@
-/**
- * Byte quantities in the form of Kubernetes (`256Mi`, `1.5G`, `1000000`): whole bytes, or a number with up to three decimals and a
- * suffix for a power of 1000 or 1024. Other suffixes of Kubernetes, such as `m`, are not supported.
- */
+/** Byte quantities in the form of Kubernetes (`256Mi`, `1.5G`, `1000000`), with at most three decimals. */
 
 const k = 1_000;
 const ki = 1_024;
@@ -11,7 +8,7 @@ const unitBytes: Readonly<Record<string, number>> = {
 };
 const quantityForm = /^(?:(\d{1,15})|(\d{1,6}(?:\.\d{1,3})?)(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$/;
 
-/** Parses a quantity into whole bytes, or returns undefined if the text is invalid. */
+/** Parses a quantity into bytes, or returns undefined. */
 export function parseQuantity(text: string): number | undefined {
   const [, bytes, amount = '', unit = ''] = quantityForm.exec(text) ?? [];
   if (bytes !== undefined) return Number(bytes);

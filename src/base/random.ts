@@ -1,17 +1,13 @@
-/**
- * Interface for random numbers. The operator uses `systemRandom`, and repeatable runs use a seeded generator.
- */
+/** Interface for random numbers. Repeatable runs use a seeded generator. */
 
 export interface Random {
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
+  /** Returns a random number in [0, 1). */
   next(): number;
 }
 
 export const systemRandom: Random = { next: () => Math.random() };
 
-/**
- * Returns a random number generator (mulberry32) that produces the same numbers for the same seed on every machine.
- */
+/** Returns a generator (mulberry32) with the same numbers for the same seed. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {
@@ -30,7 +26,7 @@ export function randomHex(random: Random, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join('');
 }
 
-/** Returns a version 4 UUID with 122 random bits, the form that an API server uses. */
+/** Returns a version 4 UUID, as an API server does. */
 export function createUid(random: Random): string {
   const variant = (8 + Math.floor(random.next() * 4)).toString(16);
   const [first, second, third, fourth, last] = [8, 4, 3, 3, 12].map((digits) => randomHex(random, digits));

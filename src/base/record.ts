@@ -1,11 +1,11 @@
 /** JSON objects of unknown content. */
 
-/** Returns whether a value is a JSON object, not null, an array or a primitive value. */
+/** Returns whether a value is a JSON object, not an array or null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses a JSON object. Returns undefined for any other text. */
+/** Parses a JSON object. Returns undefined for other texts. */
 export function recordOfJson(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -15,7 +15,7 @@ export function recordOfJson(text: string): Record<string, unknown> | undefined 
   }
 }
 
-/** Returns a copy of an object without the fields that are undefined. */
+/** Returns a copy of an object without undefined fields. */
 export function defined<T extends object>(members: T): { [N in keyof T]?: Exclude<T[N], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [N in keyof T]?: Exclude<T[N], undefined> };

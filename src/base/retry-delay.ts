@@ -2,10 +2,7 @@
 import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
-/**
- * Delay in ms before a retry of an error that a person must fix, such as wrong credentials. Nothing notifies logfleet of the fix, so it
- * retries at this interval.
- */
+/** Delay in ms before a retry of an error that a user must fix. Nothing notifies logfleet of the fix. */
 export const stallRetryMs = 30_000;
 /**
  * Delay in ms before a request is sent again that the service has refused twice in a row for its credentials. A correction of the
@@ -91,8 +88,7 @@ export function retryDelayMs(error: LogfleetError, failures: number, longestMs?:
 }
 
 /**
- * Returns the delay in ms before a retry: one second after the first failure, then doubled after each further failure, up to
- * `longestMs`.
+ * Returns the delay in ms: one second after the first failure, doubled after each further failure, up to `longestMs`.
  */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
   return doubledMs(firstRetryMs, failures, longestMs);
@@ -103,10 +99,7 @@ export function doubledMs(firstMs: number, failures: number, longestMs = Number.
   return Math.min(longestMs, firstMs * 2 ** failures);
 }
 
-/**
- * Shortens a delay by up to half at random, so that callers whose actions failed at the same time do not all retry at the same
- * time.
- */
+/** Shortens a delay by up to half at random, to spread retries. */
 export function scatteredMs(delayMs: number, random: Random): number {
   return delayMs * (1 - random.next() / 2);
 }

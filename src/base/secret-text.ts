@@ -1,7 +1,4 @@
-/**
- * A secret string, such as an access key or a token. It prints as `[secret]` in logs, messages, status and dumps. Only `reveal`
- * returns the value. Call it where the value is sent, and nowhere else.
- */
+/** A secret string, such as an access key. It prints as `[secret]`. Call `reveal` only where the value is sent. */
 import { inspect } from 'node:util';
 
 export class SecretText {

@@ -1,7 +1,4 @@
-/**
- * Maps and sets that use no memory while they are empty. An empty `Map` takes about 200 bytes, and thousands of resources have
- * dozens of collections that mostly stay empty.
- */
+/** Maps and sets that use no memory while they are empty. Thousands of resources have many empty collections. */
 
 /** Read-only view of a set, without copying the set. */
 export interface SetView<T> extends Iterable<T> {
@@ -49,7 +46,7 @@ export class SparseSets<L, T> {
     return this.#sets.get(label) ?? none;
   }
 
-  /** Adds `value` to the set of this label if `isIn` is true. Otherwise removes it. */
+  /** Adds `value` to the label's set if `isIn` is true. Otherwise removes it. */
   put(label: L, value: T, isIn: boolean): void {
     const values = this.#sets.get(label);
     if (isIn && !values) this.#sets.set(label, new Set([value]));

@@ -1,8 +1,6 @@
 /**
- * Logs as readable lines, for terminals: `14:03:07 info  collector accepted  collector=web-1 task=7`.
- *
- * Invariant: field values cannot break a line or move the cursor, because control characters are escaped. Only the
- * stack of an unexpected error takes further lines, which are indented.
+ * Logs as readable lines: `14:03:07 info  collector accepted  collector=web-1 task=7`. Control characters in values are
+ * escaped.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from './clock.ts';
@@ -11,10 +9,10 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
-  /** True if log levels are coloured. The caller decides this by the terminal and `NO_COLOR`. */
+  /** True to colour log levels. */
   readonly colors: boolean;
   readonly clock: Clock;
-  /** Output that receives each line of the log with its line feed, for example `process.stderr`. */
+  /** Output for each line, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 
@@ -64,7 +62,7 @@ function renderObject(value: object): string {
   }
 }
 
-/** Quotes the value of a log field unless the value is a plain word. */
+/** Quotes a value unless it is a plain word. */
 function quote(text: string): string {
   return /^[\w.,:/@%+*-]+$/.test(text) ? text : escapeControls(JSON.stringify(text));
 }

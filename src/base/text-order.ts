@@ -1,9 +1,6 @@
-/** Sorts texts by their UTF-16 code units, so that the order does not depend on a locale. */
+/** Sorts texts by UTF-16 code units, independently of the locale. */
 
-/**
- * Compares two texts by their code units. Returns a negative number if `left` comes first, a
- * positive number if `right` does, and 0 if both are equal.
- */
+/** Compares two texts by code units. Negative if `left` comes first. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

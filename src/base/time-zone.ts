@@ -1,22 +1,21 @@
 /**
- * Local time in IANA time zones, based on the runtime's time zone data. A local time is represented by a number: the milliseconds
- * since the epoch if its date and time were in UTC.
+ * Local time in IANA time zones. A local time is represented by the ms since the epoch that it would have in UTC.
  *
- * Every local time has exactly one instant. If a clock change repeats a local time, the first occurrence is used. If a clock
- * change skips it, it is moved forward by the length of the change.
+ * A repeated local time means its first occurrence. A skipped local time moves forward by the length of the clock
+ * change.
  */
 
-/** Maximum number of cached time zones. Limited, because users and the log service choose the names. */
+/** Maximum number of cached time zones. */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/** Time in ms before and after a local time at which UTC offsets are compared, to find a clock change near that time. */
+/** Distance in ms at which UTC offsets are compared, to find a clock change near a local time. */
 const changeDistanceMs = 36 * 3_600_000;
-/** Maximum number of days in each cache of a time zone: more than a year. */
+/** Maximum number of days in each cache: more than a year. */
 const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
-/** Returns the time zone with this name, ignoring case; undefined if the runtime does not know the name. */
+/** Returns the time zone with this name in any case, if the runtime knows it. */
 export function timeZone(name: string): TimeZone | undefined {
   if (!zones.has(name)) {
     if (zones.size >= maxZones) zones.clear();
@@ -35,17 +34,17 @@ function readTimeZone(name: string): TimeZone | undefined {
 }
 
 export class TimeZone {
-  /** Name of the time zone in the runtime's list. It can differ from the given name, which may be an alias. */
+  /** Name in the runtime's list. The given name may be an alias. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   /** Cache: UTC offset in ms at the beginning of each UTC day. */
   readonly #offsetsMs = new Map<number, number>();
-  /** Cache: instant of the clock change, for each UTC day that has a clock change. */
+  /** Cache: instant of the clock change of a UTC day. */
   readonly #changesMs = new Map<number, number>();
-  /** Cache: UTC offset in ms that holds for a whole local day; undefined if a clock change is on or near that day. */
+  /** Cache: UTC offset in ms of a whole local day; undefined near a clock change. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
-  /** Creates a time zone. Throws a RangeError if the runtime does not know the name. */
+  /** Throws a RangeError for an unknown name. */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -62,14 +61,14 @@ export class TimeZone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** Returns the local time that clocks in this time zone show at an instant. `wallMs` is the instant in ms since the epoch. */
+  /** Returns the local time at an instant in ms since the epoch. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /** Returns the time in ms since the epoch at which clocks in this time zone show a local time. */
+  /** Returns the instant of a local time in ms since the epoch. */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
@@ -81,17 +80,12 @@ export class TimeZone {
     return this.localMs(second) === localMs ? second : first;
   }
 
-  /**
-   * Returns the local time itself, unless a clock change skips it. A skipped local time is moved forward by the length of the
-   * change.
-   */
+  /** Returns the local time. A skipped local time moves forward by the length of the clock change. */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /**
-   * Returns the UTC offset in ms that holds for the whole local day; undefined if a clock change is on or near that day.
-   */
+  /** Returns the UTC offset in ms of the whole local day; undefined near a clock change. */
   steadyOffsetMs(localMs: number): number | undefined {
     return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
   }
@@ -109,7 +103,7 @@ export class TimeZone {
     return cached(this.#changesMs, wallMs, (startMs) => this.#findChangeMs(startMs));
   }
 
-  /** Finds the instant of a clock change by binary search. Clocks change at the beginning of a second. */
+  /** Finds the instant of a clock change by binary search. Clocks change at whole seconds. */
   #findChangeMs(startMs: number): number {
     const beforeMs = this.#offsetMs(startMs);
     let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];
@@ -121,7 +115,7 @@ export class TimeZone {
     return to * 1_000;
   }
 
-  /** Returns the UTC offset in ms at the beginning of the UTC day that contains `wallMs`. */
+  /** Returns the UTC offset in ms at the beginning of the UTC day of `wallMs`. */
   #dayOffsetMs(wallMs: number): number {
     return cached(this.#offsetsMs, wallMs, (startMs) => this.#offsetMs(startMs));
   }
@@ -134,10 +128,7 @@ export class TimeZone {
   }
 }
 
-/**
- * Returns the cached value for the UTC day that contains `timeMs`. If the cache lacks the value, `find` computes it from the beginning of
- * the day in ms.
- */
+/** Returns the cached value for the UTC day of `timeMs`. `find` computes a missing value. */
 function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {
   const day = Math.floor(timeMs / dayMs);
   if (!days.has(day)) {
