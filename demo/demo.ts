@@ -1,11 +1,9 @@
 /**
- * Demo of `logfleet run` on a directory with a policy, against a simulated fleet. All upgrades to the first target succeed, but
- * upgraded collectors stop sending messages, so the canary stage stops the rollout. The demo then changes the target in the
- * manifest, as a commit would, and the next rollout completes. Then `logfleet export` exports more messages than one search can
- * return, and `logfleet verify` proves the files. A report ends the demo.
+ * Demo of `logfleet run` with a policy and a simulated fleet. Collectors with the first target stop sending messages,
+ * and the canary stage stops the rollout. The demo changes the target, and the next rollout completes. Then it exports
+ * and verifies messages.
  *
- * The simulator and the operator are real: the simulator runs in its own process, the operator in this one. The demo works on a
- * copy of the manifests and keeps it for the suggested commands. The simulator always ends with the demo.
+ * The simulator runs in its own process, the operator in this one.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,21 +20,20 @@ const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
 const exportTemplate = 'demo/exports/export.yaml';
 const exportedMs = 15 * 60_000;
-/** Target versions in the manifest before and after the demo changes it. */
+/** Target versions before and after the change of the manifest. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
- * The `--grace` of the demo (time after which lists of collectors show a change) is shorter than the default of a
- * minute, because the simulator's lists show changes immediately. With a real service, one second is too short:
- * upgrades could run twice, and late messages could be missed.
+ * Shorter than the default, because the simulator's lists show changes immediately. With a real service, upgrades could
+ * run twice.
  */
 const grace = '1s';
-/** Maximum time of the demo, several times the usual two minutes, because a busy machine needs longer. */
+/** Maximum time of the demo. It usually takes two minutes. */
 const longestRunMs = 600_000;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Runs the demo. Resolves to the exit status: 0 when both rollouts and the export have ended, 1 after the maximum time, 130 after a
+ * Runs the demo. Resolves to 0 when both rollouts and the export have ended, 1 after the maximum time, 130 after a
  * signal.
  */
 export async function runDemo(context: CommandContext): Promise<number> {
@@ -90,13 +87,13 @@ async function withService(
   try {
     const before = await service.state();
     stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);
-    // The demo uses only these environment variables, and ignores those of the user, such as a proxy or `LOGFLEET_…`.
+    // The demo ignores the user's environment variables.
     const env = service.variables();
     const args = ['run', manifests, '--grace', grace, '--log-level', 'error', '--log-format', 'text'];
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
     const first = await run();
     if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.quiet} was not stopped`);
-    // The expected exit status is 1, because the canary stage stops the rollout.
+    // The canary stage stops the rollout, so the exit status is 1.
     if (first !== exitStatus.failed || signal.aborted) return first;
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
     stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
@@ -123,7 +120,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the output of `logfleet export`, which is the address of the export's manifest, for use by other programs.
+  // Hides the output of `logfleet export`, which is for programs.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;
@@ -131,7 +128,7 @@ async function exportMessages(context: CommandContext, manifest: string, exports
   return runProgram(['verify', exports], context);
 }
 
-/** Writes the export's manifest with a quarter of an hour of yesterday as its time range. */
+/** Writes the export's manifest for a quarter of an hour of yesterday. */
 function writeExport(file: string): void {
   const yesterdayMs = Date.now() - 24 * 60 * 60_000;
   const fromMs = yesterdayMs - (yesterdayMs % exportedMs);

@@ -1,4 +1,4 @@
-/** Entry point of `make demo`: runs the demo in this process, and exits with the status of the demo. */
+/** Entry point of `make demo`. */
 import { flushed, processContext } from '../src/cli/process-context.ts';
 import { runDemo } from './demo.ts';
 

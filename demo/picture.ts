@@ -1,7 +1,4 @@
-/**
- * `npm run demo:picture` makes docs/demo.svg from a run of the demo. The picture shows the stopped rollout, the next rollout in progress,
- * the export half-way, and the report. Times differ a little between runs.
- */
+/** `npm run demo:picture` makes docs/demo.svg from a run of the demo. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Output } from '../src/cli/context.ts';
@@ -12,21 +9,21 @@ import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
-/** Fraction of collectors that are upgraded when the picture of the rollout is taken. */
+/** Fraction of upgraded collectors in the picture of the rollout. */
 const shownShare = 0.35;
-/** Fraction of the time range that is exported when the picture of the export is taken. */
+/** Fraction of the time range in the picture of the export. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
 
 interface Moment {
   readonly rows: Rows;
-  /** Difference between the fraction that the screen shows and the wanted fraction. */
+  /** Difference from the wanted fraction. */
   readonly distance: number;
 }
 
 const screen = new TerminalScreen();
-/** Screens of the demo on which the rollout and the export are closest to the wanted fractions. */
+/** Screens of the demo that are closest to the wanted fractions. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 
@@ -36,10 +33,10 @@ const terminal: Output = {
   columns: () => columns,
   rows: () => 50,
   write: (text) => {
-    // The picture shows `/tmp` instead of the temporary folder, whose name differs between runs.
+    // The name of the temporary folder differs between runs.
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The first line with `updated` on the screen belongs to the stopped rollout.
+    // The first line with `updated` belongs to the stopped rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
@@ -71,9 +68,7 @@ function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
-/**
- * Leaves only the stages of the stopped rollout in the report, because the picture shows the next rollout separately.
- */
+/** Leaves only the stages of the stopped rollout in the report. */
 function shortened(rows: Rows): Rows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));

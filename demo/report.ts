@@ -1,8 +1,4 @@
-/**
- * Renders the report of the demo: why the first rollout stopped, both rollouts, the versions before and after, the
- * collectors that were not upgraded, and the requests. The state of the fleet and the requests come from the simulator,
- * and reasons from the policy's status.
- */
+/** Renders the report of the demo: why the first rollout stopped, both rollouts, versions, and requests. */
 import type { JournalEntry } from '../simulator/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type {
@@ -25,7 +21,7 @@ export interface Findings {
   readonly policy: CollectorVersionPolicy;
 }
 
-/** Returns the text that the demo shows before the first rollout. */
+/** Returns the text before the first rollout. */
 export function renderIntroduction({ collectors }: SimulatorState, scenario: string): readonly string[] {
   return [
     `A log service with ${collectors.length} collectors (${scenario}), simulated on this machine.`,
@@ -33,7 +29,7 @@ export function renderIntroduction({ collectors }: SimulatorState, scenario: str
   ];
 }
 
-/** Renders the reason why the rollout stopped, and the next step for the user. */
+/** Renders why the rollout stopped, and the next step for the user. */
 export function renderStop(
   { policy, state }: { readonly policy: CollectorVersionPolicy; readonly state: SimulatorState },
   nextVersion: string,
@@ -49,7 +45,7 @@ export function renderStop(
   ].map((line) => paint('bold', line));
 }
 
-/** Returns the text that the demo shows before the export. */
+/** Returns the text before the export. */
 export function renderExportIntroduction(manifest: string, paint: Paint): readonly string[] {
   return [
     'Next: export 15 minutes of messages from all collectors to files. One search returns at most 100,000:',
@@ -57,7 +53,7 @@ export function renderExportIntroduction(manifest: string, paint: Paint): readon
   ].map((line) => paint('bold', line));
 }
 
-/** Returns the report at the end of the demo, at most `width` columns wide. */
+/** Returns the report, at most `width` columns wide. */
 export function renderReport(found: Findings, width: number, paint: Paint): readonly string[] {
   const room = width - margin.length;
   return [
@@ -86,7 +82,7 @@ function renderRollouts({ policy }: Findings): readonly string[] {
   return renderTable(['rollout', 'outcome', 'at its target', 'took'], rows);
 }
 
-/** Renders the numbers of collectors by version, before and after the demo. Hosted collectors have no version. */
+/** Renders the numbers of collectors by version, before and after the demo. */
 function renderVersions({ before, after }: Findings): readonly string[] {
   const was = countVersions(before);
   const is = countVersions(after);
@@ -105,7 +101,7 @@ function countVersions({ collectors }: SimulatorState): ReadonlyMap<string, numb
   return counts;
 }
 
-/** Compares two versions, oldest first. Texts that are no versions come last. */
+/** Sorts versions, oldest first. Texts that are no versions come last. */
 function oldestFirst(left: string, right: string): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -172,7 +168,7 @@ function renderCost(requests: readonly JournalEntry[]): string {
 /** Status of a failed upgrade task (4.8). */
 const taskFailed = 3;
 
-/** Address in two of the suggested commands: one starts the simulator at this address, the other one connects to it. */
+/** Address of the simulator in the suggested commands. */
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
@@ -225,15 +221,15 @@ function indent(lines: readonly string[]): readonly string[] {
 const leftOut = ['offline', 'skipped', 'foreign'] as const;
 
 /**
- * Explains why `updated` counts fewer collectors than the policy selects, such as `8 offline and 5 skipped of 120 do
- * not count`. Undefined if no collectors are missing, or if these states do not explain all of them.
+ * Explains why `updated` is below the number of selected collectors, such as `8 offline and 5 skipped of 120 do not
+ * count`.
  */
 function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
   const total = Number(summary?.updated?.split('/')[1]);
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // `total` also counts skipped collectors that need a person, so the sum may be too high. In that case, no explanation is given.
+  // The sum is too high if `total` also counts skipped collectors. Then there is no explanation.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');

@@ -1,4 +1,4 @@
-/** Renders rows of a terminal as an SVG: text that scales, can be searched, and needs no embedded font. */
+/** Renders rows of a terminal as an SVG. */
 import type { Run, Style } from './terminal-screen.ts';
 
 const columnWidth = 8.4;
@@ -8,7 +8,7 @@ const fontSize = 14;
 
 const background = '#11151c';
 const foreground = '#d7dde5';
-/** Colours by SGR parameter (terminal style code). Bold and dim have no colour. */
+/** Colours by SGR parameter (terminal style code). */
 const colours: Readonly<Partial<Record<Style, string>>> = {
   '2': '#7d8896',
   '31': '#ff7b72',
@@ -19,7 +19,7 @@ const colours: Readonly<Partial<Record<Style, string>>> = {
   '36': '#56d4dd',
 };
 
-/** @param columns width of the terminal; longer rows are cut off at the edge of the picture */
+/** @param columns width of the terminal; longer rows are cut off */
 export function renderSvg(rows: readonly (readonly Run[])[], columns: number, title: string): string {
   const width = Math.ceil(columns * columnWidth + 2 * margin);
   const height = rows.length * rowHeight + 2 * margin;
@@ -36,10 +36,7 @@ export function renderSvg(rows: readonly (readonly Run[])[], columns: number, ti
   ].join('\n');
 }
 
-/**
- * Renders a piece of text. The SVG states the length of each text explicitly, so that columns are aligned in every
- * font.
- */
+/** Renders a text with an explicit length, to align columns in every font. */
 function renderRun({ text, style, column }: Run, row: number): string {
   const shown = text.trimEnd();
   const attributes = [

@@ -1,7 +1,4 @@
-/**
- * Log service of the demo: a simulator in its own process, its address, its control address, and its journal. It runs until `stop`, or
- * until this process ends.
- */
+/** Log service of the demo: a simulator in its own process. It runs until `stop`, or until this process ends. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -23,7 +20,7 @@ interface Access {
 export interface SimulatedServiceOptions {
   /** Path of the simulator's scenario file. */
   readonly scenario: string;
-  /** Path of the file to which the simulator writes its journal of requests. */
+  /** Path of the simulator's journal of requests. */
   readonly journal: string;
   /** Aborts the start of the simulator. */
   readonly signal: AbortSignal;
@@ -41,8 +38,8 @@ export class SimulatedService {
   }
 
   /**
-   * Starts the simulator, and resolves when it accepts requests.
-   * @throws Error if the simulator ends before that, with a message on stderr, or if `signal` is aborted
+   * Starts the simulator, and resolves when it accepts requests. @throws Error if the simulator ends before that, or if
+   * `signal` is aborted
    */
   static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<SimulatedService> {
     const args = ['--scenario', scenario, '--journal', journal];
@@ -57,7 +54,7 @@ export class SimulatedService {
     }
   }
 
-  /** Returns the environment variables with the credentials for `logfleet run`. */
+  /** Returns the environment variables for `logfleet run`. */
   variables(): Readonly<Record<string, string>> {
     const { baseURL, accessId, accessKey, caFile } = this.access;
     return {
@@ -68,7 +65,7 @@ export class SimulatedService {
     };
   }
 
-  /** Returns the true state of the simulated service, which its lists may not show yet. */
+  /** Returns the true state of the service, even if its lists are outdated. */
   async state(): Promise<SimulatorState> {
     const { controlURL, accessId, accessKey, caFile } = this.access;
     const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };

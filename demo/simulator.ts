@@ -1,7 +1,5 @@
 /**
- * `logfleet simulate` as a child process of the demo. It ends when the channel to the demo closes, so it never outlives the demo,
- * even if the demo is killed. It ignores Ctrl-C in the terminal, because the service has to run until the operator has cleaned
- * up.
+ * `logfleet simulate` as a child process of the demo. It ends when the channel to the demo closes, and ignores Ctrl-C.
  */
 import { exitStatus } from '../src/cli/context.ts';
 import { flushed, processContext } from '../src/cli/process-context.ts';
@@ -9,10 +7,10 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// The demo may already have ended before the listener for `disconnect` was added.
+// The demo may have ended before the listener was added.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
-// The simulator of the demo ignores the user's `LOGFLEET_…` variables.
+// The demo's simulator ignores the user's `LOGFLEET_…` variables.
 const context = { ...processContext(), env: {}, signal: parentGone.signal };
 const status = await runProgram(['simulate', ...process.argv.slice(2)], context);
 await flushed();

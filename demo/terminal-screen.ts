@@ -1,15 +1,12 @@
 /**
- * Emulates a terminal with colours. It supports the sequences that logfleet writes (colours, lines up, erase to the end of the line and
- * below), and no scrolling: the screen is as high as its content.
+ * Emulates a terminal with the sequences that logfleet writes. It does not scroll: the screen is as high as its
+ * content.
  */
 
-/**
- * Parameters of SGR (terminal style codes), as `paintWith` writes them: 1 bold, 2 dim, 31 to 36 colours. Empty means no
- * style.
- */
+/** SGR parameters of `paintWith`: 1 bold, 2 dim, 31 to 36 colours. Empty means no style. */
 export type Style = '' | `${number}`;
 
-/** Adjacent characters of a terminal line with the same style. */
+/** Adjacent characters with the same style. */
 export interface Run {
   readonly text: string;
   readonly style: Style;
@@ -22,7 +19,7 @@ interface Cell {
   readonly style: Style;
 }
 
-/** Matches an escape sequence of a terminal, a control character, or text. */
+/** An escape sequence, a control character, or text. */
 const pieces = /\p{Cc}\[(\??)(\d*)([A-Za-z])|\p{Cc}|[^\p{Cc}]+/gu;
 
 export class TerminalScreen {
@@ -46,7 +43,7 @@ export class TerminalScreen {
     }
   }
 
-  /** Returns the rows of the screen as runs (characters of one style), without trailing blanks. */
+  /** Returns the rows of the screen as texts of one style, without trailing blanks. */
   rows(): readonly (readonly Run[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }
@@ -84,7 +81,7 @@ function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
   return runs.filter(({ text }) => text.trim() !== '');
 }
 
-/** Returns the text of a terminal line without colours. */
+/** Returns the text of a row without colours. */
 export function textOf(row: readonly Run[]): string {
   return row.reduce((line, { text, column }) => line.padEnd(column) + text, '').trimEnd();
 }

@@ -1,7 +1,4 @@
-/**
- * `npm run demo:ui-pictures` makes the pictures of docs/ui.md in Chromium, from example resources. Times in the
- * pictures are relative to the current time.
- */
+/** `npm run demo:ui-pictures` makes the pictures of docs/ui.md in Chromium, from example resources. */
 import { writeFileSync } from 'node:fs';
 import { openPage, type Screen, showPage, startBrowser } from '../test/support/shown-page.ts';
 import { exampleResources } from '../test/support/shown-resources.ts';

@@ -1,10 +1,8 @@
 /**
- * Bundles the program and its npm packages for publication, because Node runs no TypeScript below `node_modules`. A checkout needs no
- * bundle.
+ * Bundles the program and its npm packages for publication, because Node runs no TypeScript below `node_modules`.
  *
- * The bundle is `dist/main.js` with one chunk for each part of the program that is loaded later. A single file would have to be compiled
- * at each start, which takes 0.3 s. The clients of object stores are chunks that only an export to such a store loads. `dist/page.html` has the
- * page of `logfleet ui`.
+ * `dist/main.js` has one chunk for each part that is loaded later, because compiling a single file takes 0.3 s at each
+ * start. `dist/page.html` has the page of `logfleet ui`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -14,14 +12,11 @@ import { buildPage, builtPage } from '../src/cli/ui/page-html.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Defines `require` for the npm packages in CommonJS format, because an ES module has no `require`. */
+/** npm packages in CommonJS format use `require`, which ES modules lack. */
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
-/**
- * Lets `await import()` of an npm package in CommonJS format return the same named exports as in Node. Without this plugin, the result has
- * only the export `default`.
- */
+/** Gives `await import()` of a CommonJS package the same named exports as in Node. */
 const namedExports: Plugin = {
   name: 'named-exports',
   setup({ onLoad, onResolve, resolve }) {
@@ -56,9 +51,9 @@ const programOptions = {
   banner: { js: requireInModules },
   plugins: [namedExports],
   minify: true,
-  // The bundle does not need esbuild, because only a checkout builds the page of `logfleet ui` at its start.
+  // Only a checkout needs esbuild at run time.
   external: ['esbuild'],
-  // Keeps the names of functions and classes readable in stack traces.
+  // Keeps names in stack traces readable.
   keepNames: true,
   // The sources are published beside the bundle.
   sourcemap: 'linked',
@@ -69,8 +64,8 @@ const programOptions = {
 } satisfies BuildOptions;
 
 /**
- * Writes the bundle of the program to `dist/` in a folder. Returns esbuild's list of the bundled files. The same sources give the same
- * bytes in every folder.
+ * Writes the bundle to `dist/` in a folder. Returns esbuild's list of the bundled files. The same sources give the same
+ * bytes.
  */
 export async function bundleProgram(folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({ ...programOptions, metafile: true, write: false });

@@ -1,16 +1,16 @@
-/** Renders the table of values in the README of the Helm chart, from `values.schema.json` and `values.yaml`. */
+/** Renders the table of values in the Helm chart's README, from `values.schema.json` and `values.yaml`. */
 
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Examples of a value. A value that contains other values and has no examples is only a group. */
+  /** Examples of a value. A value without examples that contains other values is a group. */
   readonly examples?: readonly unknown[];
 }
 
 const start = '<!-- Table of values: written by `make generate`. -->\n';
 const end = '<!-- End of the table. -->';
 
-/** Returns the README with a new table. Throws if the comments before and after the table are missing. */
+/** Returns the README with a new table. Throws if the comments around the table are missing. */
 export function withValuesTable(readme: string, schema: ValueSchema, defaults: object): string {
   const [before, rest] = readme.split(start);
   const after = rest?.split(end)[1];

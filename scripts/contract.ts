@@ -1,8 +1,6 @@
 /**
- * `make contract`: runs the suite in `test/contract/`, which follows docs/service.md line by line. By default it tests the
- * simulator. With BASE_URL, ACCESS_ID and ACCESS_KEY it tests a deployment of the log service: it stays below the rate limit, and
- * lists what it did not test. `test/contract/deployment.ts` describes the variables CA_FILE, QUERY and ALLOW_UPGRADES. Exit
- * status: 1 if a test failed, 2 for wrong usage.
+ * `make contract`: runs the tests of docs/service.md in `test/contract/` against the simulator, or against a deployment
+ * given by BASE_URL, ACCESS_ID and ACCESS_KEY. Exit status: 1 if a test failed, 2 for wrong usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,7 +8,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const required = ['BASE_URL', 'ACCESS_ID', 'ACCESS_KEY'] as const;
 const optional = ['CA_FILE', 'QUERY', 'ALLOW_UPGRADES'] as const;
-/** Maximum time of a test in ms. It is long because a search on a deployment can be slow. */
+/** Maximum time of a test in ms. A search on a deployment can be slow. */
 const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;
@@ -33,7 +31,7 @@ if (wrong !== undefined) {
 } else {
   const names = onDeployment ? [...required, ...optional] : [];
   const settings = Object.fromEntries(names.map((name) => [`LOGFLEET_CONTRACT_${name}`, given(name)]));
-  // The test files run one after the other, because the requests of all tests count towards the same rate limit of the user.
+  // All tests share the rate limit of the user, so files run one after the other.
   const timeout = String(deploymentTimeoutMs);
   const paced = ['--no-file-parallelism', '--testTimeout', timeout, '--hookTimeout', timeout];
   const arguments_ = [

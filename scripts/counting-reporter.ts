@@ -1,10 +1,12 @@
-/** vitest reporter that counts tests, for the last line of `make test`. Writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`. */
+/**
+ * vitest reporter that counts tests for `make test`. Writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`.
+ */
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestCounts {
   readonly passed: number;
-  /** Number of failures: failed tests, test files that cannot be loaded, and errors outside of tests. */
+  /** Failed tests, unloadable test files, and errors outside of tests. */
   readonly failed: number;
 }
 

@@ -1,4 +1,4 @@
-/** Fields of a CustomResourceDefinition that the generators in this folder read. */
+/** Fields of a CustomResourceDefinition that the generators read. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 
 export interface PrinterColumn {
@@ -21,7 +21,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** Returns whether the kind has a spec. A Ledger has none, because only the operator writes Ledgers. */
+/** Returns whether users write this kind. Only the operator writes Ledgers, which have no spec. */
 export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
   return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * `make docs`: builds the documentation as a static site in `out/docs/`, with a folder for each version: `next` for the checkout, and the
- * name of each Git tag such as `v1.2.3`. The variable BASE is the path of the site on its web server, by default `/`. Fails if a link is
- * broken, or if a page would load a file from another server.
+ * `make docs`: builds the documentation in `out/docs/`, with a folder for the checkout (`next`) and for each Git tag.
+ * BASE is the path of the site on its web server. Fails if a link is broken, or if a page would load a file from
+ * another server.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ function checkoutOf(version: string, work: string): string {
   return checkout;
 }
 
-/** Builds one version. Sets the exit status if VitePress fails, for example because a page links to a page that does not exist. */
+/** Builds one version. Sets the exit status if VitePress fails. */
 function build(version: string): void {
   const work = mkdtempSync(join(tmpdir(), 'logfleet-docs-'));
   try {
@@ -55,7 +55,7 @@ function build(version: string): void {
       '--outDir',
       join(out, version),
     ]);
-    // The output of a successful build has only warnings, such as unknown languages of code blocks.
+    // A successful build prints only warnings.
     if (status === 0) return;
     console.error(`VitePress cannot build the pages of ${version}:\n${stdout}\n${stderr}`);
     process.exitCode = 1;
@@ -66,13 +66,13 @@ function build(version: string): void {
 
 rmSync(out, { recursive: true, force: true });
 for (const version of versions) build(version);
-// If there is no release yet, the newest version is the checkout.
+// Without a release, the newest version is the checkout.
 const newest = versions[1] ?? 'next';
 writeFileSync(
   join(out, 'index.html'),
   `<!doctype html>\n<title>logfleet</title>\n<meta http-equiv="refresh" content="0; url=${newest}/">\n<a href="${newest}/">logfleet ${newest}</a>\n`,
 );
-// Links are checked after all versions are built, because pages link to other versions.
+// Pages link to other versions, so all versions are built first.
 const broken = versions.flatMap((version) =>
   brokenLinks(join(out, version), `${base}${version}/`).map((problem) => `${version}/${problem}`),
 );

@@ -1,12 +1,9 @@
 /**
- * Generates files from `crds/`: types and schemas of the kinds that people write (`src/api/generated/`), the reference page
- * (`docs/reference.md`), the copies for kustomize and Helm (`manifests/crds/`, `charts/logfleet/crd-files/`), and the template of runs in the
- * schedule's CRD. The Helm chart also gets copies of `manifests/monitoring/`, and a table of its values in its README. Files that name the
- * version of logfleet get the version in `package.json`. `make generate` writes all of these files. `make verify` writes them, too, and fails
- * if that changes a file.
+ * Generates files from `crds/`: types and schemas, the reference page, and copies for kustomize and Helm. Also copies
+ * the version of `package.json` to other files. `make generate` writes all files, and `make verify` fails if that
+ * changes a file.
  *
- * Invariant: the output depends only on the files in `crds/`, `manifests/monitoring/` and `charts/logfleet/`, and on the version, so two runs
- * give the same bytes.
+ * Two runs give the same bytes.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -57,7 +54,7 @@ for (const file of versionedFiles) {
   write(join(root, file), withVersion(readFileSync(join(root, file), 'utf8'), packageVersion()));
 }
 
-/** Writes a file unless it has this content already, so that programs that read it meanwhile never find it half-written. */
+/** Writes a file if its content has changed, so that other programs never read a half-written file. */
 function write(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }

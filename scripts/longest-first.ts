@@ -1,4 +1,4 @@
-/** Order of the test files of a run: the slowest files start first, so that none of them runs alone at the end. */
+/** Order of test files: the slowest start first. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Test files that run for more than half a minute, longest first. */

@@ -1,7 +1,6 @@
 /**
- * `make package`: makes all files that a release of logfleet publishes, in the folder `out/`. Arguments limit it to some of the
- * files: `npm`, `layer`, `chart`, or platforms such as `linux-x64`. Two builds of a commit with the same Node give the same
- * bytes.
+ * `make package`: makes the files of a release in `out/`. Arguments limit it to `npm`, `layer`, `chart`, or platforms
+ * such as `linux-x64`. Two builds of a commit give the same bytes.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,16 +1,9 @@
-/**
- * Renders docs/reference.md from the CRDs: every field with its type, default, bounds and description, in the order of the
- * CRD. If a kind uses the same type several times, such as a selector of collectors, the page lists the fields of this type
- * once and refers to them.
- */
+/** Renders docs/reference.md from the CRDs. Fields of a type that is used several times are listed once. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 
-/**
- * Place at which the page lists the fields of each type: the key is the title of the type, the value is the path of a field.
- * Schemas of a kind with the same title are equal.
- */
+/** Path at which the page lists the fields of each type, by the title of the type. */
 type ListedTypes = Map<string, string>;
 
 /** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
@@ -91,15 +84,14 @@ function rowsOf(path: string, schema: StructuralSchema, listed: ListedTypes): st
   return rows;
 }
 
-/** Returns the default of a field. Defaults inside an object are shown with the fields of the object. */
+/** Returns the default of a field. */
 function defaultOf({ default: value }: StructuralSchema): string {
   return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
 }
 
 /**
- * Returns the description of a field, followed by the values and limits of its schema that the description does not name itself.
- * The description is shown without the default, because a column of the table shows the default.
- * @param sameAs path of another field of the same type, if the page lists the fields of the type there
+ * Returns the description of a field, with the values and limits that it does not name itself. @param sameAs path of a
+ * field of the same type, if the page lists the type's fields there
  */
 function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string {
   const { enum: allowed, minimum, maximum, maxItems, maxProperties } = schema;

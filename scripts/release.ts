@@ -1,6 +1,6 @@
 /**
- * `make release VERSION=… URL=…`: checks the checkout, makes all files of a release in `out/`, and prints the remaining steps. It pushes and
- * publishes nothing. URL is the address of the folder in which the files will be published.
+ * `make release VERSION=… URL=…`: checks the checkout, makes the files of a release in `out/`, and prints the next
+ * steps. It publishes nothing. URL is the folder for publication.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

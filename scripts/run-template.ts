@@ -1,28 +1,22 @@
-/**
- * Writes the schema of a run's spec into the CRD of SearchExportSchedule: the spec of a SearchExport without the fields that the schedule
- * decides. A CRD cannot refer to the schema of another CRD.
- */
+/** Writes the schema of a run's spec into the CRD of SearchExportSchedule. A CRD cannot refer to another CRD. */
 import { stringify } from 'yaml';
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
-/** Fields of a SearchExport's spec that the template of a SearchExportSchedule lacks, because the schedule decides them. */
+/** Fields of a SearchExport that the schedule decides for its runs. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
-/** Title of the schema of runs. Types and the reference page refer to the spec of a SearchExport instead of repeating the schema. */
+/** Title of the schema of runs. Types and reference page refer to SearchExport instead of repeating it. */
 export const runSpecTitle = 'RunSpec';
-/** TypeScript type of a run's spec in a schedule, and the import that this type needs. */
+/** TypeScript type of a run's spec, and its import. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
-/**
- * CEL rules for `destination` that a SearchExportSchedule does not copy from a SearchExport, because a schedule
- * supports no PersistentVolumeClaims.
- */
+/** CEL rules for `destination` that do not apply to schedules, which support no PersistentVolumeClaims. */
 const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
 const claimDescription =
   'Not allowed in a schedule, because the operator writes the records of complete runs to the destination, and cannot mount a PersistentVolumeClaim.';
 const block = /^( *)# BEGIN generated from search-export\.yaml\n[\s\S]*?^ *# END generated\n/m;
 
-/** Returns the text of the schedule's CRD with the current schema of a SearchExport's spec between its two markers. */
+/** Returns the schedule's CRD with the current schema of a SearchExport's spec between its markers. */
 export function withRunTemplate(text: string, searchExport: CustomResourceDefinition): string {
   const spec = searchExport.spec.versions[0]?.schema.openAPIV3Schema.properties?.['spec'];
   if (!spec?.properties) throw new Error('crds/search-export.yaml: the first version needs a spec');
@@ -58,7 +52,7 @@ function templateOf(spec: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Returns the schema of `destination` for schedules, with another description of `persistentVolumeClaim`. */
+/** Returns the schema of `destination` for schedules. */
 function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   const destination = properties?.['destination'];
   const { persistentVolumeClaim: claim, ...stores } = destination?.properties ?? {};
@@ -72,7 +66,7 @@ function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Copies a schema without rules that forbid changes, because a change to the template of a schedule affects only future runs. */
+/** Copies a schema without rules that forbid changes. A changed template affects only future runs. */
 function changeable<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(changeable) as T;
   if (typeof schema !== 'object' || schema === null) return schema;

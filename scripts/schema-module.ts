@@ -1,7 +1,4 @@
-/**
- * Renders a TypeScript module with the schema of a CRD, so that defaults and validation need no files. Descriptions are omitted, and so is
- * `status`, which no manifest contains. The messages of CEL rules are split into problem and remedy.
- */
+/** Renders a TypeScript module with the schema of a CRD, without descriptions and `status`. */
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
 export function renderSchema(definition: CustomResourceDefinition, source: string): string {
@@ -28,20 +25,14 @@ interface CelRule {
   readonly message: string;
 }
 
-/**
- * Splits the message of a CEL rule, which is `problem: remedy` or only a remedy. A remedy begins with "write" or
- * "leave".
- */
+/** Splits the message of a CEL rule into problem and remedy. A remedy begins with "write" or "leave". */
 function splitMessage({ message, ...rule }: CelRule): object {
   const [, problem, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
   if (remedy === undefined) throw new Error(`no remedy that begins with "write" or "leave": ${message}`);
   return { ...rule, problem, remedy };
 }
 
-/**
- * Returns whether a key of the schema is omitted. A key `description` or `title` whose value is not a text is kept, because it is
- * the name of a field.
- */
+/** Returns whether a key of the schema is omitted. `description` and `title` can also be names of fields. */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
   return ['anyOf', 'x-kubernetes-list-type', 'x-kubernetes-preserve-unknown-fields'].includes(key);

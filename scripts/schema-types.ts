@@ -1,8 +1,8 @@
 /**
- * Renders TypeScript types for the spec and the status of a kind, as a reconciler sees them. Fields with a default are required,
- * because the API server or the reader of a directory fills in the default. All fields are readonly.
+ * Renders TypeScript types for spec and status of a kind. Fields with a default are required, and all fields are
+ * readonly.
  *
- * A sub-schema with a `title` becomes a type of that name. If two sub-schemas have the same title, they must be equal.
+ * A sub-schema with a `title` becomes a type of that name.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
@@ -12,7 +12,7 @@ import { runSpecImport, runSpecTitle, runSpecType } from './run-template.ts';
 
 const style = { printWidth: 120, singleQuote: true };
 
-/** Generated TypeScript types by name, in the order of their first use. */
+/** Generated types by name, in order of first use. */
 type NamedTypes = Map<string, JSONSchema>;
 
 export async function renderTypes(definition: CustomResourceDefinition, source: string): Promise<string> {
@@ -39,7 +39,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // The entry of a type is added before its content is generated, so that a type precedes the types that it uses.
+    // Added before its content, so that a type comes before the types that it uses.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {
@@ -75,7 +75,7 @@ function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   };
 }
 
-/** Adds `readonly` to all fields of generated types, one per line, because the generator cannot do that. */
+/** Adds `readonly` to the fields of generated types, which the generator cannot do. */
 function readonlyMembers(text: string): string {
   return text
     .replace(/^( +)(\w+\??|\[k: string\]):/gm, '$1readonly $2:')

@@ -1,9 +1,6 @@
 /**
- * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures, and its last line is `N
- * passed, N failed`. Each check counts as one test. Exit status: 1 if anything failed.
- *
- * All checks run at the same time. `make test` then runs vitest twice at the same time: once for the tests that start programs
- * and mostly wait for them, and once, with a low priority, for the tests that only compute.
+ * `make check`, `make test` and `make soak`: runs checks, then tests. Continues after failures, and ends with the line
+ * `N passed, N failed`. Exit status: 1 if anything failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,20 +21,17 @@ const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.
 
 /** One run of vitest. */
 interface TestRun {
-  /** Names of vitest projects to run. A name after `!` is excluded. */
+  /** Names of vitest projects to run. `!` excludes a project. */
   readonly projects: readonly string[];
-  /** Priority as for `nice`: from 0 to 19, where 19 is the lowest priority. */
+  /** Priority as for `nice`: from 0 to 19, where 19 is the lowest. */
   readonly nice: number;
-  /** True if the run needs the control plane, emulators of object stores, promtool or Chromium, which `make tools` installs. */
+  /** True if the run needs programs that `make tools` installs. */
   readonly needsTools?: true;
 }
 
 interface Suite {
   readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
-  /**
-   * Runs of vitest that take place at the same time. The output of the first run is shown immediately, and that of each other run after its
-   * end.
-   */
+  /** Concurrent runs of vitest. The output of the first is shown immediately, and others at their end. */
   readonly runs: readonly TestRun[];
 }
 
@@ -49,7 +43,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, generatedFiles, tools],
     runs: [
-      // This run has a lower priority, so that the programs of the other run are as fast as on an idle machine.
+      // The low priority keeps the programs of the other run fast.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],
@@ -77,7 +71,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly nice?: number;
-  /** True (default) if the output is shown immediately. Otherwise it is shown after the end of the program. */
+  /** True (default) to show the output immediately, not after the end. */
   readonly isShown?: boolean;
 }
 
@@ -114,7 +108,7 @@ async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<
   const passed = await run(process.execPath, [vitest, 'run', ...named, ...reporters], { env, nice, isShown });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
-  // vitest can also fail outside of tests, for example in a set-up file. This counts as a failure, too.
+  // vitest can also fail outside of tests, for example in a set-up file.
   return passed || counts.failed > 0 ? counts : { ...counts, failed: 1 };
 }
 

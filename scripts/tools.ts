@@ -1,14 +1,7 @@
 /**
- * `make tools`: provides etcd, kube-apiserver, kubectl, Helm, promtool, Chromium, and emulators of object stores for the tests: versitygw
- * (S3), fake-gcs-server (Google Cloud Storage) and Azurite (Azure). npm installs Azurite, and apt-get installs Chromium. The sources of
- * the others, in this order:
- * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_HELM`, `LOGFLEET_S3_GATEWAY`, `LOGFLEET_FAKE_GCS_SERVER` and `LOGFLEET_PROMTOOL`
- *   (programs),
- * - the cache outside the checkout,
- * - the release archives of the projects,
- * - a build with Go.
- * Tests call `controlPlaneTools`, `helmProgram`, `s3GatewayProgram`, `fakeGcsServerProgram`, `promtoolProgram`, `azuriteScript` or
- * `chromiumProgram`, which install the programs once per machine.
+ * `make tools`: installs the programs that the tests need: etcd, kube-apiserver, kubectl, Helm, promtool, Chromium, and
+ * emulators of object stores. Programs come from environment variables, the cache outside the checkout, release
+ * archives, or a build with Go.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +26,7 @@ export interface ControlPlaneTools {
 
 const names = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 
-/** Installs missing programs, and reports progress on stderr. If that fails, the error message says what to do. */
+/** Installs missing programs, and reports progress on stderr. Error messages say what to do. */
 export async function controlPlaneTools(): Promise<ControlPlaneTools> {
   const directory = assetsDirectory() ?? (await install(requiredVersion('k8s.io/kubernetes')));
   const [etcd, kubeApiserver, kubectl] = names.map((name) => join(directory, name)) as [string, string, string];
@@ -78,7 +71,7 @@ function nowhereToBeHad(version: string, reason: string): string {
 }
 
 function sources(version: string): readonly GoProgram[] {
-  // Sets the version that kube-apiserver reports. With the default v0.0.0, kubectl complains.
+  // Sets the version that kube-apiserver reports. kubectl complains about the default v0.0.0.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
   const modules = modulesDirectory;
   return [

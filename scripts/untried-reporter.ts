@@ -1,4 +1,4 @@
-/** vitest reporter that lists the parts of the contract that were not tested on a deployment, with the notes of the skipped tests. */
+/** vitest reporter that lists what was not tested on a deployment, with notes of skipped tests. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class UntriedReporter implements Reporter {
@@ -17,7 +17,7 @@ function untried(modules: readonly TestModule[]): ReadonlyMap<string, readonly s
   for (const module of modules) {
     for (const test of module.children.allTests()) {
       const result = test.result();
-      // A skipped test without a note was skipped because a test before it failed.
+      // A skipped test without a note was skipped because an earlier test failed.
       if (result.state !== 'skipped' || result.note === undefined) continue;
       namesByReason.set(result.note, [...(namesByReason.get(result.note) ?? []), test.fullName]);
     }

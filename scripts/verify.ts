@@ -1,4 +1,4 @@
-/** `make verify`: generates all generated files again and fails if a file changes. The changed files stay, ready to be committed. */
+/** `make verify`: generates all generated files again, and fails if a file changes. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -30,7 +30,7 @@ if (process.env['CI'] && uncommitted !== '') {
   process.exitCode = 1;
 }
 
-/** Returns the content of each generated file, by its path relative to the root. */
+/** Returns the content of each generated file by path. */
 function contents(): Map<string, string> {
   return new Map(generated.flatMap(filesOf).map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }

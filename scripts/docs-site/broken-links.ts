@@ -1,8 +1,8 @@
-/** Finds links and assets of a built site that lead nowhere, and assets that a browser would load from another server. */
+/** Finds broken links and assets of a built site, and assets from other servers. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** Returns a message for each broken link of the pages in `folder`. `base` is the path of the folder on its web server. */
+/** Returns a message for each broken link in `folder`. `base` is the path of the folder on its web server. */
 export function brokenLinks(folder: string, base: string): readonly string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
   return files.flatMap((file) => {

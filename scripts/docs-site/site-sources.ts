@@ -1,12 +1,9 @@
-/**
- * Copies the pages of a checkout into a folder from which VitePress builds them. A page may link to any file or folder of the checkout. A
- * linked file that is no page gets a page that shows the file. A linked folder gets a page that shows all files in it.
- */
+/** Copies the pages of a checkout for VitePress. Linked files and folders that are no pages get pages of their own. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, normalize, relative } from 'node:path';
 import { pages, startPage } from '../../tools/docs-site/navigation.ts';
 
-/** Copies all pages and what they link to. Returns the title of each page by its path. */
+/** Copies all pages and what they link to. Returns the titles of pages by path. */
 export function copySources(checkout: string, target: string): Readonly<Record<string, string>> {
   const titles: Record<string, string> = {};
   for (const page of pages.filter((each) => existsSync(join(checkout, each)))) {
@@ -17,11 +14,11 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
   return titles;
 }
 
-/** Splits Markdown into text and code. Every second part is code, in which links are not changed. */
+/** Splits Markdown into text and code. Every second part is code. */
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 
-/** Changes each link to a file or folder of the checkout into a link to its page on the site, and writes that page if it is missing. */
+/** Changes links to files of the checkout into links to pages of the site. Writes missing pages. */
 function linkedToPages(markdown: string, page: string, checkout: string, target: string): string {
   const changed = (text: string) =>
     text.replaceAll(linkTarget, (link, path: string, anchor = '') => {
@@ -36,10 +33,7 @@ function linkedToPages(markdown: string, page: string, checkout: string, target:
     .join('');
 }
 
-/**
- * Returns the path of the site's page for a file or folder of the checkout. The path of a missing file stays unchanged, and VitePress
- * reports it.
- */
+/** Returns the site's page for a file or folder. Keeps the path of a missing file, which VitePress reports. */
 function pageFor(path: string, checkout: string, target: string): string {
   const source = join(checkout, path);
   if (pages.includes(path)) return fileOf(path);
@@ -72,7 +66,7 @@ function codeBlock(text: string, file: string): string {
   return `\`\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\`\n`;
 }
 
-/** Returns the file from which a page of the checkout is built. */
+/** Returns the file from which a page is built. */
 function fileOf(page: string): string {
   return page === startPage ? 'index.md' : page;
 }

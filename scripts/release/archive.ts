@@ -1,7 +1,4 @@
-/**
- * Writes tar archives whose bytes depend only on their content: names are sorted, and owners, times and modes are fixed. The
- * compressed bytes also depend on the version of Node.
- */
+/** Writes tar archives whose bytes depend only on their content. */
 import { chmodSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { create } from 'tar';
@@ -11,11 +8,11 @@ export interface ArchiveOptions {
   readonly prefix: string;
   /** Modification time of all files in the archive. */
   readonly mtime: Date;
-  /** Returns whether to add a file to the archive. `path` is relative to the archived folder. Default: all files are added. */
+  /** Returns whether to add a file. `path` is relative to the archived folder. Default: all files. */
   readonly includes?: (path: string) => boolean;
 }
 
-/** Folders of programs. The files in these folders are executable in the archive. */
+/** Folders with executable files. */
 const programFolders = /^(?:bin|runtime)\//;
 
 /** Writes the files below `folder` to a compressed archive. Changes the modes of these files. */
@@ -25,7 +22,7 @@ export function writeArchive(folder: string, file: string, { prefix, mtime, incl
   create({ cwd: folder, file, prefix, mtime, portable: true, gzip: true, sync: true }, paths);
 }
 
-/** Returns the sorted paths of all files below a folder. The paths are relative to the folder, with slashes. */
+/** Returns the sorted relative paths of all files below a folder. */
 export function filesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,10 +1,10 @@
 /**
- * Makes the archives of a release. Three of them have the published program:
+ * Makes the archives of a release:
+ *
  * - the npm package,
  * - a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`,
- * - the layer of the operator's image.
- *
- * The fourth is the Helm chart in `charts/logfleet`.
+ * - the layer of the operator's image,
+ * - the Helm chart.
  */
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,13 +16,10 @@ import { packageVersion, writeProgram } from './program-folder.ts';
 
 const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
-/** Names of the program in a tarball. kubectl finds the program as a plugin by the second name. */
+/** Names of the program in a tarball. kubectl finds the plugin by the second name. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
-/**
- * Names that select archives: `npm` (npm package), `layer` (layer of the image), `chart` (Helm chart), or a platform (its
- * tarball).
- */
+/** Names of archives: `npm`, `layer` (of the image), `chart` (Helm), or a platform (tarball). */
 export const artifactKinds = ['npm', 'layer', 'chart', ...platforms] as const;
 export type ArtifactKind = (typeof artifactKinds)[number];
 
@@ -39,15 +36,15 @@ export async function writeArtifact(kind: ArtifactKind, program: ProgramFolder, 
   }
 }
 
-/** Folder with the published program, from which the archives are made. */
+/** Folder with the published program. */
 export interface ProgramFolder {
   readonly folder: string;
   readonly packages: readonly BundledPackage[];
-  /** Time of the commit. All files in the archives have this modification time. */
+  /** Time of the commit, and modification time of all files in the archives. */
   readonly mtime: Date;
 }
 
-/** Writes the published program to a temporary folder, calls `use`, and then removes the folder. */
+/** Writes the program to a temporary folder, calls `use`, and removes the folder. */
 export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) => Promise<T>): Promise<T> {
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-package-'));
   try {
@@ -58,14 +55,14 @@ export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) 
   }
 }
 
-/** Writes the npm package to a folder, and returns its path. `npm install` and `npm publish` accept the archive. */
+/** Writes the npm package to a folder, and returns its path. */
 export function writeNpmPackage({ folder, mtime }: ProgramFolder, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}.tgz`);
   writeArchive(folder, file, { prefix: 'package', mtime });
   return file;
 }
 
-/** Writes the layer of the image to a folder, and returns its path. The image has neither sources nor source maps. */
+/** Writes the layer of the image, without sources, and returns its path. */
 export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-image-layer.tar.gz`);
   const includes = (path: string) => !/^(?:bin|src|simulator)\/|\.map$/.test(path);
@@ -73,15 +70,12 @@ export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): 
   return file;
 }
 
-/**
- * Writes the Helm chart to a folder in the format of `helm package`, and returns its path. `helm package` itself writes the time of the build
- * into the archive. It would also give the archive the same name as the npm package.
- */
+/** Writes the Helm chart and returns its path. `helm package` would add the time of the build. */
 export function writeChart(mtime: Date, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-chart-'));
   try {
-    // The files are copied first, because archiving changes their modes.
+    // Archiving changes the modes of files.
     cpSync(chart, temporary, { recursive: true });
     writeArchive(temporary, file, { prefix: 'logfleet', mtime });
   } finally {
@@ -105,7 +99,7 @@ export function writeTarball(program: ProgramFolder, platform: Platform, node: N
   return file;
 }
 
-/** Returns the name of a platform's tarball without its extension. The tarball has one folder with this name. */
+/** Returns the name of a platform's tarball and of its only folder, without extension. */
 export function tarballName(platform: Platform): string {
   return `logfleet-${packageVersion()}-${platform}`;
 }

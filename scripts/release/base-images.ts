@@ -1,10 +1,10 @@
-/** Reads and changes the base images in the Dockerfile, and asks their registries for the digests of the newest images. */
+/** Reads and changes the base images in the Dockerfile, and asks their registries for the newest images. */
 
 /** Base image of a stage of the Dockerfile. */
 export interface BaseImage {
-  /** Name as in the Dockerfile without the digest, such as `node:24-bookworm-slim`. */
+  /** Name without the digest, such as `node:24-bookworm-slim`. */
   readonly name: string;
-  /** Digest such as `sha256:…`. Undefined if the Dockerfile has none. */
+  /** Digest such as `sha256:…`, if the Dockerfile has one. */
   readonly digest: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export function baseImages(dockerfile: string): readonly BaseImage[] {
   return [...dockerfile.matchAll(fromLine)].map(([, , name = '', digest]) => ({ name, digest }));
 }
 
-/** Returns the Dockerfile with the given digests. The keys of `digests` are names of base images. */
+/** Returns the Dockerfile with the given digests, by name of base image. */
 export function withDigests(dockerfile: string, digests: ReadonlyMap<string, string>): string {
   return dockerfile.replace(fromLine, (line, from: string, name: string) => {
     const digest = digests.get(name);
@@ -27,7 +27,7 @@ const indexTypes = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ];
 
-/** Asks the registry of an image for the digest that the image's tag has now: the digest of the index for all platforms. */
+/** Asks the registry for the current digest of an image's tag, for all platforms. */
 export async function newestDigest(name: string, protocol = 'https'): Promise<string> {
   const { registry, repository, tag } = imageAddress(name);
   const url = `${protocol}://${registry}/v2/${repository}/manifests/${tag}`;
@@ -43,7 +43,7 @@ export async function newestDigest(name: string, protocol = 'https'): Promise<st
   return digest;
 }
 
-/** Gets an anonymous access token. The 401 answer of a registry names the address that issues tokens. */
+/** Gets an anonymous access token from the address in the registry's 401 answer. */
 async function token(refusal: Response): Promise<{ readonly authorization: string }> {
   const parameters = new Map(
     [...(refusal.headers.get('www-authenticate') ?? '').matchAll(/(\w+)="([^"]*)"/g)].map(
@@ -56,10 +56,7 @@ async function token(refusal: Response): Promise<{ readonly authorization: strin
   return { authorization: `Bearer ${answer.token}` };
 }
 
-/**
- * Splits the name of an image. A name without a registry belongs to Docker Hub. There, a name without a folder belongs to the
- * folder `library`.
- */
+/** Splits the name of an image. The default registry is Docker Hub, with the default folder `library`. */
 function imageAddress(name: string): { readonly registry: string; readonly repository: string; readonly tag: string } {
   const [, first = '', rest] = /^([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
   const hasRegistry = rest !== undefined && /[.:]/.test(first);

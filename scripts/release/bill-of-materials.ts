@@ -1,4 +1,7 @@
-/** Writes the software bill of materials (SBOM) of a release in the format CycloneDX: the npm packages in the bundle, and Node. */
+/**
+ * Writes the software bill of materials (SBOM) of a release in CycloneDX format: the npm packages in the bundle, and
+ * Node.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -20,10 +23,7 @@ interface Bom {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/**
- * Renders the SBOM (software bill of materials): npm's list of packages, reduced to the packages in the bundle. The
- * same sources give the same text.
- */
+/** Renders the SBOM: npm's list of packages, reduced to the bundled ones. The same sources give the same text. */
 export function renderBillOfMaterials(
   packages: readonly BundledPackage[],
   runtimes: readonly RuntimePackage[],
@@ -55,17 +55,14 @@ function npmBillOfMaterials(): Bom {
   return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
 }
 
-/**
- * Describes the published package, because npm describes the checkout instead, which has the name of its folder and is private.
- * The version of npm is left out, because it differs between machines.
- */
+/** Describes the published package. npm would describe the checkout, and its own version. */
 function metadata({ metadata }: Bom, time: Date): object {
   const component = { ...metadata.component, name: 'logfleet', properties: [] };
   const lifecycles = [{ phase: 'build' }];
   return { ...metadata, timestamp: time.toISOString(), lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component };
 }
 
-/** Describes a package that is in the bundle. npm describes some of them as dependencies for development, or as optional. */
+/** Describes a bundled package, which npm may list as optional or for development. */
 function shipped(component: Component): Component {
   return { ...component, scope: 'required', properties: [] } as Component;
 }

@@ -1,4 +1,4 @@
-/** Finds the npm packages whose code is part of a bundle, and the text of their licenses. */
+/** Finds the npm packages in a bundle, and their licenses. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
@@ -10,11 +10,11 @@ export interface BundledPackage {
   readonly version: string;
   /** SPDX expression, such as `MIT`. */
   readonly license: string;
-  /** Contents of the license and notice files of the package. Empty if the package has no such files. */
+  /** Contents of the package's license and notice files. */
   readonly texts: readonly string[];
 }
 
-/** Returns the npm packages in a bundle, each package once, sorted by name and version. */
+/** Returns the npm packages in a bundle, sorted by name and version. */
 export function bundledPackages(metafile: Metafile): readonly BundledPackage[] {
   const inputs = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
   const folders = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? (folderOf(path) ?? []) : []));
@@ -23,8 +23,8 @@ export function bundledPackages(metafile: Metafile): readonly BundledPackage[] {
 }
 
 /**
- * Returns the folder of the npm package that a file belongs to, or undefined for a file of logfleet. `path` can begin with the name of an
- * esbuild namespace and a colon.
+ * Returns the folder of a file's npm package, or undefined for a file of logfleet. `path` can begin with an esbuild
+ * namespace and a colon.
  */
 function folderOf(path: string): string | undefined {
   return /(?<=^|:)[^:]*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];

@@ -1,4 +1,4 @@
-/** Writes the manifest with which krew, the package manager of kubectl plugins, installs `kubectl logfleet` from the tarballs. */
+/** Writes the manifest with which krew installs `kubectl logfleet`. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { tarballName } from './artifacts.ts';
@@ -6,10 +6,10 @@ import type { Platform } from './node-runtime.ts';
 import { packageVersion } from './program-folder.ts';
 import { sha256 } from './provenance.ts';
 
-/** Names of CPU architectures in krew manifests. krew uses the names of Go. */
+/** Names of CPU architectures in krew manifests, as in Go. */
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Renders the krew manifest. `url` is the address of the folder with the published tarballs. */
+/** Renders the krew manifest. `url` is the folder with the published tarballs. */
 export function renderKrewManifest(tarballs: ReadonlyMap<Platform, string>, url: string): string {
   return stringify({
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',

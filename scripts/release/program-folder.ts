@@ -1,11 +1,11 @@
-/** Writes the files of the published program to a folder: the bundle, its sources, and the files that the program reads at run time. */
+/** Writes the files of the published program: the bundle, its sources, and files that it reads at run time. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleProgram } from '../bundle.ts';
 import { type BundledPackage, bundledPackages, renderLicenses } from './bundled-packages.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Copied files and folders: what the program reads, its sources, and the README with all pages that it links to. */
+/** Copied files and folders: files for run time, sources, and the README with linked pages. */
 const copied = [
   ...['bin', 'crds', 'manifests', 'src', 'simulator'],
   ...['LICENSE', 'README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'docs', 'examples', 'charts'],
@@ -18,7 +18,7 @@ export function packageVersion(): string {
   return readManifest().version;
 }
 
-/** Writes the published program to `folder`, which must not exist yet. Returns the npm packages in the bundle. */
+/** Writes the program to the new folder `folder`. Returns the bundled npm packages. */
 export async function writeProgram(folder: string): Promise<readonly BundledPackage[]> {
   mkdirSync(folder, { recursive: true });
   const packages = bundledPackages(await bundleProgram(folder));
@@ -30,7 +30,7 @@ export async function writeProgram(folder: string): Promise<readonly BundledPack
   return packages;
 }
 
-/** Returns the package.json of the published package. It has no dependencies, because the bundle contains them. */
+/** Returns the published package.json. It has no dependencies, because the bundle contains them. */
 function publishedManifest(): object {
   const { name, version, description, license, type, bin } = readManifest();
   return { name, version, description, license, type, bin, engines: { node: neededNode } };

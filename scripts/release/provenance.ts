@@ -1,6 +1,6 @@
 /**
- * Writes the provenance of a release: an in-toto statement with the predicate SLSA provenance v1. It says from which commit, and with which
- * tools, the files were made. The statement is not signed. `make release` prints how to sign the checksums.
+ * Writes the provenance of a release (in-toto, SLSA provenance v1): the commit and the tools of its files. It is not
+ * signed.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ function runtimeDependency({ name, version, integrity }: RuntimePackage): object
   return { name, uri: `pkg:npm/${name}@${version}`, digest: { sha512 } };
 }
 
-/** Returns the checksum of a file in hexadecimal digits. */
+/** Returns the SHA-256 of a file in hexadecimal digits. */
 export function sha256(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** Checks whether a checkout can be released as a version. */
+/** Checks whether a checkout can be released. */
 import { baseImages } from './base-images.ts';
 import { isVersion, withVersion } from './versions.ts';
 
@@ -8,13 +8,13 @@ export interface Checkout {
   readonly packageVersion: string;
   /** Version in package-lock.json. */
   readonly lockVersion: string;
-  /** Contents of the files that contain a copy of the version, by path. */
+  /** Contents of files with a copy of the version, by path. */
   readonly versioned: ReadonlyMap<string, string>;
   /** Current commit. */
   readonly commit: string;
-  /** Commit of the version's tag. Undefined if there is no such tag yet. */
+  /** Commit of the version's tag, if the tag exists. */
   readonly taggedCommit: string | undefined;
-  /** Names of the folders with the stored states of earlier releases, such as `release-1.2`. */
+  /** Folders with stored states of earlier releases, such as `release-1.2`. */
   readonly recordedStates: readonly string[];
   /** Output of `git status --porcelain`. */
   readonly changes: string;
@@ -22,18 +22,18 @@ export interface Checkout {
   readonly dockerfile: string;
 }
 
-/** Returns what is wrong with the arguments of `make release`. Undefined if they are valid. */
+/** Returns what is wrong with the arguments of `make release`, if anything. */
 export function argumentProblem(version: string, url: string): string | undefined {
   if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 before a release';
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
     return 'URL must begin with https://, because krew needs it';
   const { username, password, search, hash } = new URL(url);
-  // The address is published in the manifest for krew and in the provenance, so it must not contain credentials.
+  // The address is published, so it must not contain credentials.
   if (username || password || search || hash) return 'URL must have no user, password, query or fragment';
   return undefined;
 }
 
-/** Returns what a person must correct before the release, or an empty list. */
+/** Returns what must be corrected before the release. */
 export function releaseProblems(version: string, checkout: Checkout): readonly string[] {
   const { packageVersion, lockVersion, versioned, commit, taggedCommit, recordedStates } = checkout;
   const { changes, changelog, dockerfile } = checkout;

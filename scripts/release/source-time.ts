@@ -1,13 +1,10 @@
-/**
- * Modification time for all files of a build. By default, it is the time of the commit, so that two
- * builds of the commit have the same bytes.
- */
+/** Modification time for all files of a build. The default is the time of the commit, for reproducible builds. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Returns the time in `SOURCE_DATE_EPOCH` (seconds), or else the time of the current commit. */
+/** Returns the time in `SOURCE_DATE_EPOCH` (seconds), or the time of the commit. */
 export function sourceTime(env: NodeJS.ProcessEnv = process.env): Date {
   const seconds = env['SOURCE_DATE_EPOCH'] || commitSeconds();
   if (!/^\d+$/.test(seconds)) throw new Error(`SOURCE_DATE_EPOCH is ${seconds}: write a number of seconds since 1970.`);

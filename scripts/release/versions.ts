@@ -1,12 +1,9 @@
-/**
- * Copies of logfleet's version. A person sets the version only in package.json. `make generate` copies it to the Helm chart, the manifests,
- * the Dockerfile and the examples of the documentation, and `make release` checks the copies.
- */
+/** Copies of logfleet's version. Users change it only in package.json, and `make generate` copies it. */
 
-/** Form of a version: `1.2.3`, or `1.2.3-rc.1` before a release. It is a valid tag of an image and a valid value of a label. */
+/** Form of a version: `1.2.3`, or `1.2.3-rc.1` before a release. */
 const version = String.raw`\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?`;
 const wholeVersion = new RegExp(`^${version}$`);
-/** A version after the text that marks it as a version of logfleet, such as `logfleet:` in the name of an image. */
+/** A version of logfleet after a known text, such as `logfleet:` in an image name. */
 const copies = new RegExp(
   String.raw`(\blogfleet[-: ]|\bnewTag: |^(?:version|appVersion): |app\.kubernetes\.io/version: |image\.version=|^operator )${version}`,
   'gm',
@@ -30,7 +27,7 @@ export function isVersion(text: string): boolean {
   return wholeVersion.test(text);
 }
 
-/** Returns the content of a file with the given version in each copy. */
+/** Returns the content of a file with the given version. */
 export function withVersion(content: string, version: string): string {
   return content.replace(copies, `$1${version}`);
 }

@@ -1,4 +1,4 @@
-/** Returns the id of a heading on a page, as GitHub makes it: lower case, without punctuation, with hyphens for blanks. */
+/** Returns the id of a heading, as GitHub makes it. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

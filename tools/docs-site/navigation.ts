@@ -1,11 +1,11 @@
-/** The pages of the documentation site in the order of its sidebar. Paths are relative to the repository. */
+/** The pages of the documentation site in the order of its sidebar. */
 
 export interface PageGroup {
   readonly title: string;
   readonly pages: readonly string[];
 }
 
-/** Start page of the site. It is built from README.md, because a web server shows the page `index` of a folder. */
+/** Start page of the site, built from README.md. */
 export const startPage = 'README.md';
 
 export const navigation: readonly PageGroup[] = [

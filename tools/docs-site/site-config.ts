@@ -1,18 +1,15 @@
-/**
- * Configuration of VitePress, the generator of the documentation site. `scripts/docs-site.ts` copies this file into the folder that VitePress
- * builds, and calls `siteConfig` there.
- */
+/** Configuration of VitePress, the generator of the documentation site. */
 import { anchorOf } from './anchors.ts';
 import { navigation } from './navigation.ts';
 
 export interface Site {
-  /** Path of the site on its web server. It begins and ends with a slash. */
+  /** Path of the site on its web server, with slashes at both ends. */
   readonly base: string;
-  /** Name of the version to build, which is also the name of its folder. */
+  /** Name of the version and of its folder. */
   readonly version: string;
   /** Names of all versions of the site, newest first. */
   readonly versions: readonly string[];
-  /** Title of each page that this version has, by the path of the page. */
+  /** Titles of this version's pages, by path. */
   readonly titles: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +28,7 @@ export function siteConfig({ base, version, versions, titles }: Site): object {
       nav: [
         {
           text: version,
-          // VitePress puts its base before a link that begins with a slash, so `/../` leads to the folders of other versions.
+          // VitePress puts its base before such a link, so `/../` leads to other versions.
           items: versions.map((each) => ({ text: each, link: `/../${each}/`, target: '_self' })),
         },
       ],

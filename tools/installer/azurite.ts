@@ -1,7 +1,4 @@
-/**
- * Provides Azurite, Microsoft's emulator of Azure Blob Storage, for the tests of destinations. It comes from the first of these sources that
- * has it: the script in `LOGFLEET_AZURITE`, the cache outside the checkout, npm.
- */
+/** Provides Azurite, Microsoft's emulator of Azure Blob Storage: from `LOGFLEET_AZURITE`, the cache, or npm. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NpmTool, npmModules, npmToolVersion } from './npm-packages.ts';
@@ -17,10 +14,7 @@ const azurite: NpmTool = {
     `registry of npm, or set LOGFLEET_AZURITE to the script ${script} in the node_modules of an installed Azurite. Then run this again.`,
 };
 
-/**
- * Installs Azurite if it is missing, and returns the absolute path of its script for Node. If that fails, the error
- * message says what to do.
- */
+/** Installs Azurite if it is missing, and returns the absolute path of its script. Error messages say what to do. */
 export async function azuriteScript(): Promise<string> {
   const given = process.env['LOGFLEET_AZURITE'];
   if (given && existsSync(given)) return given;

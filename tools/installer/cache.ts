@@ -1,8 +1,7 @@
 /**
- * Cache of programs outside the checkout, with one folder for each version: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
+ * Cache of programs outside the checkout: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
  *
- * Invariant: a folder with its final name is complete. It is filled under another name and then renamed. Only one process fills a folder at
- * a time; others wait.
+ * A folder with its final name is complete. Only one process fills a folder at a time.
  */
 import {
   closeSync,
@@ -27,10 +26,7 @@ function cacheRoot(): string {
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'logfleet');
 }
 
-/**
- * Returns the folder `name/key` of the cache. If it does not exist, `fill` gets an empty folder on the same disk to fill. If `fill` throws,
- * that folder is removed.
- */
+/** Returns the folder `name/key` of the cache. If it is missing, `fill` gets an empty folder to fill. */
 export async function cached(name: string, key: string, fill: (directory: string) => Promise<void>): Promise<string> {
   const parent = join(cacheRoot(), name);
   const target = join(parent, key);
@@ -89,7 +85,7 @@ async function lock(file: string): Promise<() => void> {
   }
 }
 
-/** Returns the process id in the lock file, or undefined if the file does not exist or its writer was killed too early. */
+/** Returns the process id in the lock file, if there is one. */
 function holderOf(file: string): number | undefined {
   try {
     return Number.parseInt(readFileSync(file, 'utf8'), 10) || undefined;

@@ -1,7 +1,4 @@
-/**
- * Provides Chromium for the tests and pictures of `logfleet ui`. It comes from the first of these sources that has it: the program in
- * `LOGFLEET_CHROMIUM`, an installed Chromium, or Debian's package, which root can install.
- */
+/** Provides Chromium for `logfleet ui`: from `LOGFLEET_CHROMIUM`, an installed Chromium, or Debian's package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -10,10 +7,7 @@ import { startStep } from './progress.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
 
-/**
- * Installs Chromium if it is missing, and returns the absolute path of the program. If that fails, the error message
- * says what to do.
- */
+/** Installs Chromium if it is missing, and returns its absolute path. Error messages say what to do. */
 export async function chromiumProgram(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const given = env['LOGFLEET_CHROMIUM'];
   if (given && existsSync(given)) return given;

@@ -1,14 +1,14 @@
-/** Downloads files over HTTPS, through the proxy in the environment, and extracts programs from archives. */
+/** Downloads files over HTTPS, and extracts programs from archives. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Time limit in ms for a connection. It is short, so that a machine without internet fails fast. */
+/** Time limit in ms for a connection. A machine without internet fails fast. */
 const connectTimeoutMs = 5_000;
 
-/** Downloads a file. The message of an error begins with the host that could not be reached or that refused the request. */
+/** Downloads a file. Errors begin with the host that failed. */
 export async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {
@@ -27,7 +27,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
-/** Extracts `programs` from the folder `folder` of an archive (.tar.gz) into `directory`. */
+/** Extracts `programs` from a folder of a .tar.gz archive into `directory`. */
 export function unpack(archive: Uint8Array, folder: string, programs: readonly string[], directory: string): void {
   const scratch = mkdtempSync(join(tmpdir(), 'logfleet-archive-'));
   try {

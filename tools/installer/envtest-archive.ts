@@ -1,6 +1,6 @@
 /**
- * Downloads the archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). The archive comes
- * from GitHub, and is used only if its checksum is the one in the release index.
+ * Downloads etcd, kube-apiserver and kubectl from the Kubernetes project's archive for tests (envtest), and checks its
+ * checksum.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const releaseIndexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/contr
 const indexTimeoutMs = 10_000;
 const downloadTimeoutMs = 600_000;
 
-/** Release index: for each version, the URL and the SHA-512 (in hexadecimal digits) of each archive. */
+/** Release index: URL and SHA-512 of each archive, by version. */
 interface ReleaseIndex {
   readonly releases: Readonly<
     Record<string, Readonly<Record<string, { readonly hash: string; readonly selfLink: string }>>>
@@ -29,8 +29,8 @@ export interface EnvtestArchive {
 }
 
 /**
- * Returns the archive for this machine. It has exactly the wanted version (`v1.36.3`), or else the newest patch of the same minor version.
- * Undefined if there is none.
+ * Returns the archive of the wanted version (`v1.36.3`) for this machine, or of the newest patch of the same minor
+ * version.
  */
 export function chooseArchive(index: ReleaseIndex, wanted: string, platform: string): EnvtestArchive | undefined {
   const minor = wanted.slice(0, wanted.lastIndexOf('.') + 1);
@@ -46,7 +46,7 @@ export function chooseArchive(index: ReleaseIndex, wanted: string, platform: str
   return undefined;
 }
 
-/** Puts `programs` of the archive into `directory`. Throws an error with the reason if that is not possible. */
+/** Puts `programs` of the archive into `directory`. Throws an error with the reason. */
 export async function downloadArchive(
   wanted: string,
   programs: readonly string[],
@@ -70,7 +70,7 @@ export async function downloadArchive(
   }
 }
 
-/** Returns the platform in the notation of Go and of the archives, such as `linux-amd64` or `darwin-arm64`. */
+/** Returns the platform in Go's notation, such as `linux-amd64`. */
 export function goPlatform(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   return `${system}-${process.arch === 'x64' ? 'amd64' : process.arch}`;

@@ -1,4 +1,4 @@
-/** Provides fake-gcs-server, an emulator of Google Cloud Storage, for the tests of destinations. */
+/** Provides fake-gcs-server, an emulator of Google Cloud Storage. */
 import { join } from 'node:path';
 import { capitalized, type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';
@@ -22,10 +22,7 @@ export const fakeGcsServer: ReleasedProgram = {
   buildTime: 'about a minute',
 };
 
-/**
- * Installs fake-gcs-server if it is missing, and returns the absolute path of the program. If that fails, the error
- * message says what to do.
- */
+/** Installs fake-gcs-server if it is missing, and returns its absolute path. Error messages say what to do. */
 export function fakeGcsServerProgram(): Promise<string> {
   return releasedProgram(fakeGcsServer);
 }

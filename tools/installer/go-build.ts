@@ -1,4 +1,4 @@
-/** Builds programs from source with Go. The files go.mod and go.sum in tools/ fix the versions of all modules. */
+/** Builds programs from source with Go. The go.mod and go.sum in tools/ fix all versions. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -6,7 +6,7 @@ import { startStep } from './progress.ts';
 
 export interface GoProgram {
   readonly name: string;
-  /** Folder with the `go.mod` that fixes the versions of the program's modules. */
+  /** Folder with the program's `go.mod`. */
   readonly modules: string;
   readonly package: string;
   readonly ldflags: string;
@@ -14,14 +14,14 @@ export interface GoProgram {
   readonly tags?: string | undefined;
 }
 
-/** Maximum number of lines of Go's output that the error of a failed build contains. */
+/** Maximum number of lines of Go's output in an error. */
 const shownLines = 30;
 
 export function hasGo(): boolean {
   return spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** Builds the programs into `directory`. Throws an error with the end of Go's output. */
+/** Builds programs into `directory`. Throws an error with the end of Go's output. */
 export async function buildPrograms(programs: readonly GoProgram[], directory: string): Promise<void> {
   for (const [index, program] of programs.entries()) {
     await build(program, `building from source, ${index + 1} of ${programs.length}: ${program.name}`, directory);
@@ -34,7 +34,7 @@ async function build(program: GoProgram, title: string, directory: string): Prom
   let compiled = 0;
   const go = spawn(
     'go',
-    // With -v, Go prints the name of each package that it compiles. Go reports no other progress.
+    // With -v, Go prints each package that it compiles.
     [
       ...['build', '-v', '-trimpath', '-tags', program.tags ?? '', '-ldflags', program.ldflags],
       ...['-o', join(directory, program.name), program.package],

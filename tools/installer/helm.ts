@@ -21,10 +21,7 @@ export const helm: ReleasedProgram = {
   buildTime: 'about two minutes',
 };
 
-/**
- * Installs Helm if it is missing, and returns the absolute path of the program. If that fails, the error message says
- * what to do.
- */
+/** Installs Helm if it is missing, and returns its absolute path. Error messages say what to do. */
 export function helmProgram(): Promise<string> {
   return releasedProgram(helm);
 }

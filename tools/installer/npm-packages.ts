@@ -1,4 +1,4 @@
-/** Installs the packages of a folder in `tools/` into the cache outside the checkout. The folder's `package-lock.json` fixes all versions. */
+/** Installs the packages of a folder in `tools/` into the cache, with the versions of its `package-lock.json`. */
 import { execFile } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,16 +12,13 @@ export interface NpmTool {
   readonly folder: string;
   /** Name of the tool's main package. */
   readonly mainPackage: string;
-  /** Describes what is installed, for progress messages such as `Azurite 3.37.0 with npm, 245 MB`. */
+  /** Describes what is installed, such as `Azurite 3.37.0 with npm, 245 MB`. */
   readonly describe: (version: string) => string;
-  /** Returns the message of an error that says what to do when npm cannot install the packages. */
+  /** Returns an error message that says what to do. */
   readonly explain: (version: string, reason: string) => string;
 }
 
-/**
- * Installs the packages of a tool if they are missing, and returns the absolute path of their folder `node_modules`. If
- * that fails, the error message says what to do.
- */
+/** Installs the packages of a tool if they are missing, and returns the path of their `node_modules`. */
 export async function npmModules(tool: NpmTool): Promise<string> {
   const directory = await cached(tool.folder, npmToolVersion(tool), (target) => install(tool, target));
   return join(directory, 'node_modules');

@@ -1,6 +1,5 @@
 /**
- * Reports the current step of the installation and its duration on stderr. A terminal shows one line, which is rewritten. A log gets a line
- * at the start, every half minute, and at the end.
+ * Reports the current installation step on stderr. A terminal shows one line, and a log gets a line every half minute.
  */
 
 const terminalIntervalMs = 500;
@@ -9,7 +8,7 @@ const logIntervalMs = 30_000;
 export interface Step {
   /** Adds a detail to the current step, such as `812 packages compiled`. */
   detail(text: string): void;
-  /** Ends the current step with a text. Without a text, the line of the step disappears from a terminal. */
+  /** Ends the current step with a text. Without a text, its line disappears from a terminal. */
   end(text?: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Provides promtool, Prometheus' tool that checks the names of metrics, and tests alerts on given values of metrics. */
+/** Provides promtool, which checks names of metrics and tests alerts. */
 import { join } from 'node:path';
 import { type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';
@@ -19,20 +19,17 @@ export const promtool: ReleasedProgram = {
     const folder = `prometheus-${release}.${system}-${processor}`;
     return { path: `v${release}/${folder}.tar.gz`, checksumsPath: `v${release}/sha256sums.txt`, folder };
   },
-  // Without this build tag, Go also compiles the client libraries of all cloud providers.
+  // Without this tag, Go compiles the client libraries of all cloud providers.
   tags: 'remove_all_sd',
   buildTime: 'about six minutes',
 };
 
-/** Returns the release of a version of the Go module: version `v0.316.0` of the module is release `3.16.0`. */
+/** Returns the release of a module version: `v0.316.0` is release `3.16.0`. */
 function releaseOf(version: string): string {
   return version.replace(/^v0\.(\d)0?(\d+)\./, '$1.$2.');
 }
 
-/**
- * Installs promtool if it is missing, and returns the absolute path of the program. If that fails, the error message
- * says what to do.
- */
+/** Installs promtool if it is missing, and returns its absolute path. Error messages say what to do. */
 export function promtoolProgram(): Promise<string> {
   return releasedProgram(promtool);
 }

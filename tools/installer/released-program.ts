@@ -1,6 +1,6 @@
 /**
- * Provides a program that its project releases as an archive, and that Go can build. It comes from the first of these sources that has it:
- * an environment variable, the cache outside the checkout, the archive of the release, a build from source.
+ * Provides a program from an environment variable, the cache outside the checkout, its release archive, or a build with
+ * Go.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,46 +17,40 @@ const downloadTimeoutMs = 300_000;
 
 export interface ReleasedProgram {
   readonly name: string;
-  /** Text for messages that describes the program, such as `a small S3 store`. */
+  /** Description for messages, such as `a small S3 store`. */
   readonly purpose: string;
-  /** Text for messages that names the tests which need the program, such as `The tests of destinations`. */
+  /** Tests that need the program, for messages, such as `The tests of destinations`. */
   readonly neededBy: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;
-  /** Name of the program's folder in the cache of programs. */
+  /** Name of the program's folder in the cache. */
   readonly cacheName: string;
-  /** Folder with the `go.mod` that names the version of the program. */
+  /** Folder with the `go.mod` that names the version. */
   readonly modulesDirectory: string;
   readonly module: string;
   readonly package: string;
-  /** Go's name of the variable that contains the version of the program, such as `main.Version`. */
+  /** Go variable with the version, such as `main.Version`. */
   readonly versionVariable: string;
-  /** Beginning of the URLs of the program's releases. The paths of a `ReleaseArchive` follow. */
+  /** Base URL of the program's releases. The path of a `ReleaseArchive` is appended. */
   readonly releases: string;
-  /**
-   * Returns the archive of a version for a platform. `system` is a name such as `linux`, and `processor` a name such as
-   * `amd64`.
-   */
+  /** Returns the archive for a platform, such as `linux` and `amd64`. */
   archive(version: string, system: string, processor: string): ReleaseArchive;
   /** Build tags of Go, separated by commas. */
   readonly tags?: string;
-  /** Text for messages with the duration of a build from source, such as `about 80 seconds`. */
+  /** Duration of a build for messages, such as `about 80 seconds`. */
   readonly buildTime: string;
 }
 
-/** Archive (.tar.gz) of a release. The paths are relative to `releases`. */
+/** Release archive (.tar.gz). Paths are relative to `releases`. */
 export interface ReleaseArchive {
   readonly path: string;
-  /** Path of the checksum file. Each line of the file has a SHA-256 checksum and the name of an archive. */
+  /** Path of the checksum file, with a SHA-256 checksum and an archive name on each line. */
   readonly checksumsPath: string;
   /** Folder of the archive that contains the program, or `.`. */
   readonly folder: string;
 }
 
-/**
- * Installs a program if it is missing, and returns the absolute path of the program. If that fails, the error message
- * says what to do.
- */
+/** Installs a program if it is missing, and returns its absolute path. Error messages say what to do. */
 export async function releasedProgram(program: ReleasedProgram): Promise<string> {
   const { name, variable, cacheName, module, modulesDirectory } = program;
   const given = process.env[variable];
@@ -84,7 +78,7 @@ async function fill(program: ReleasedProgram, version: string, directory: string
   await buildPrograms([source], directory);
 }
 
-/** Puts the program into `directory` if the archive has the checksum of the release. */
+/** Puts the program into `directory` if the archive has the released checksum. */
 export async function downloadProgram(
   program: ReleasedProgram,
   version: string,
@@ -114,10 +108,7 @@ export function releaseArchive(program: ReleasedProgram, version: string): Relea
   return program.archive(version, system, processor);
 }
 
-/**
- * Returns the operating system of a Go platform with a capital letter, as in the archive names of some projects: `Linux` for
- * `linux`.
- */
+/** Returns a system's name with a capital letter, as in some archive names: `Linux`. */
 export function capitalized(system: string): string {
   return system.replace(/^./, (letter) => letter.toUpperCase());
 }

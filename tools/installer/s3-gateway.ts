@@ -1,4 +1,4 @@
-/** Provides versitygw, an S3 store over a folder, for the tests of destinations. */
+/** Provides versitygw, an S3 store over a folder, for tests. */
 import { join } from 'node:path';
 import { capitalized, type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';
@@ -21,10 +21,7 @@ export const s3Gateway: ReleasedProgram = {
   buildTime: 'about 80 seconds',
 };
 
-/**
- * Installs versitygw if it is missing, and returns the absolute path of the program. If that fails, the error message
- * says what to do.
- */
+/** Installs versitygw if it is missing, and returns its absolute path. Error messages say what to do. */
 export function s3GatewayProgram(): Promise<string> {
   return releasedProgram(s3Gateway);
 }

@@ -1,10 +1,10 @@
-/** Versions of the programs, for downloads and builds. They are read from the `go.mod` files in tools/. */
+/** Versions of the programs, from the `go.mod` files in tools/. */
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 export const modulesDirectory = join(import.meta.dirname, '..');
 
-/** Returns the version of a module that the go.mod of a folder requires, such as `v1.36.3`. */
+/** Returns the required version of a module, such as `v1.36.3`. */
 export function requiredVersion(module: string, directory = modulesDirectory): string {
   const file = join(directory, 'go.mod');
   const name = module.replaceAll('.', '\\.');

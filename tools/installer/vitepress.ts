@@ -1,4 +1,4 @@
-/** Provides VitePress, the generator of the documentation site. It is in the cache outside the checkout, or npm installs it there. */
+/** Provides VitePress, the generator of the documentation site, from the cache or npm. */
 import { type NpmTool, npmModules } from './npm-packages.ts';
 
 const vitepress: NpmTool = {
@@ -11,8 +11,7 @@ const vitepress: NpmTool = {
 };
 
 /**
- * Installs VitePress if it is missing, and returns the absolute path of a folder `node_modules` that contains it. If
- * that fails, the error message says what to do.
+ * Installs VitePress if it is missing, and returns the path of a `node_modules` with it. Error messages say what to do.
  */
 export function vitepressPackages(): Promise<string> {
   return npmModules(vitepress);
