@@ -1,10 +1,7 @@
 /** Shared code of benchmarks: selection of parts, and a description of the machine. */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
-/**
- * Returns a function that tells whether a part was requested. Prints an error and returns undefined for an unknown
- * part.
- */
+/** Returns a function that tells whether a part of the benchmark was requested. Prints an error for an unknown part. */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],
   only: readonly string[] | undefined,

@@ -33,10 +33,9 @@ const terminal: Output = {
   columns: () => columns,
   rows: () => 50,
   write: (text) => {
-    // The name of the temporary folder differs between runs.
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The first line with `updated` belongs to the stopped rollout.
+    // The first line with `updated` on the screen belongs to the stopped rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });

@@ -3,7 +3,7 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Examples of a value. A value without examples that contains other values is a group. */
+  /** Examples of a value. A group of values has no examples. */
   readonly examples?: readonly unknown[];
 }
 

@@ -72,7 +72,7 @@ writeFileSync(
   join(out, 'index.html'),
   `<!doctype html>\n<title>logfleet</title>\n<meta http-equiv="refresh" content="0; url=${newest}/">\n<a href="${newest}/">logfleet ${newest}</a>\n`,
 );
-// Pages link to other versions, so all versions are built first.
+// Links are checked after all builds, because pages link to other versions.
 const broken = versions.flatMap((version) =>
   brokenLinks(join(out, version), `${base}${version}/`).map((problem) => `${version}/${problem}`),
 );

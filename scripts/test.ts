@@ -31,7 +31,7 @@ interface TestRun {
 
 interface Suite {
   readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
-  /** Concurrent runs of vitest. The output of the first is shown immediately, and others at their end. */
+  /** Runs of vitest that start at the same time. Only the output of the first run is shown immediately. */
   readonly runs: readonly TestRun[];
 }
 
@@ -43,7 +43,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, generatedFiles, tools],
     runs: [
-      // The low priority keeps the programs of the other run fast.
+      // A low priority leaves enough CPU time for the programs of the other run.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],

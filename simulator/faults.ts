@@ -22,10 +22,7 @@ export interface FaultSubject {
   readonly elapsedMs: number;
 }
 
-/**
- * Whether the service carries out the request despite the fault, by kind of fault. The scenario can override it with
- * `effect`.
- */
+/** Whether the service carries out a request despite a fault of this kind. `effect` in the scenario overrides it. */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,
@@ -47,7 +44,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which a kind of fault can apply. Kinds without an entry can apply to all operations. */
+/** Operations to which a kind of fault can apply. Other kinds can apply to all operations. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -192,7 +189,7 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer
   }
 }
 
-/** Replaces the values in a JSON answer by values of other types. */
+/** Changes the types of all values in a JSON answer, for example a number to a text. */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

@@ -47,7 +47,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** An answer whose body ended too early. */
+/** An answer whose connection broke before the end of the body. */
 export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
   readonly bytes: Uint8Array;
 }

@@ -2,12 +2,12 @@
 import type { JobEnd } from './search/search-job.ts';
 
 /**
- * Reason for an error answer, where status and error code leave it open:
- * - `rate`, `concurrency`, `activeJobs`: the exceeded limit
+ * Detailed reason for an error answer:
+ * - `rate`, `concurrency`, `activeJobs`: the request exceeded this limit
  * - `neverWas`: the search job never existed
  * - `otherUser`: the search job belongs to another user
  * - `cookies`: the request lacks the job's cookies
- * - `lag`: the service does not find the new search job yet
+ * - `lag`: the search job is too new to be found
  * - `ended`: the search job ended long ago
  * - all others: why the search job ended
  */
@@ -34,7 +34,7 @@ export interface JournalEntry {
   readonly status: number;
   /** Error code of the answer; null for an answer without an error. */
   readonly code: string | null;
-  /** Reason for the error, if status and error code leave it open. */
+  /** Detailed reason for the error, for example the exceeded limit. */
   readonly why: Why | null;
   /** Requests in flight with the same access key, including this request. */
   readonly inFlight: number;

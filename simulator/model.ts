@@ -356,7 +356,6 @@ function isJson(contentType: string | undefined): boolean {
   return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** A request without the header `Accept` accepts all types. */
 function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   const types = accept.split(',').map((entry) => entry.split(';')[0]?.trim().toLowerCase());

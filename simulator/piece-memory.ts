@@ -23,7 +23,6 @@ export class PieceMemory {
   /** Lends at least `bytes` bytes of memory with undefined content. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
-    // The last returned chunk is most likely in the processor's cache.
     const piece = this.#free.pop() ?? freshPiece(pieceBytes);
     this.#lent.set(piece.bytes.buffer, piece);
     return piece;

@@ -27,7 +27,7 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Default start time of the service. The checks depend only on time differences. */
+/** Default start time of the service. The checks need any time. */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems of a scenario. `startMs` is the start of the service. */

@@ -23,7 +23,7 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
   );
 }
 
-/** Returns the offset of the value at `path`, or of its nearest existing parent. */
+/** Returns the offset of the value at `path` in the YAML text, or of its nearest existing parent. */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

@@ -32,7 +32,7 @@ export interface Scenario {
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
-  /** Collectors by name. Overrides the settings of their groups. */
+  /** Collectors by name. Their settings override those of their groups. */
   readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
@@ -134,7 +134,7 @@ export interface CollectorGroup extends CollectorProperties {
    * and four digits.
    */
   readonly name?: string;
-  /** Versions of the group's collectors, assigned in turn. Overrides `version`. */
+  /** Versions of the group's collectors. The collectors get these versions in turn. */
   readonly versions?: readonly string[];
 }
 

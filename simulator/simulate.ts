@@ -118,7 +118,6 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   if (problem !== undefined) throw new FlagError(`--access-id ${problem}`);
   const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
   if (known?.keys[id] === key) return {};
-  // The user may have set the variable for other commands.
   const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
   if (known) {
     const which = `the scenario has the access ID ${id} already, with another key`;

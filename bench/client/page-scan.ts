@@ -47,7 +47,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Reads a page with a streaming parser. Imported only here, to save the memory of other readers. */
+/** Reads a page with a streaming parser. Only this function imports the parser, which needs much memory. */
 async function readStream(page: MessagePage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');
   let rows = 0;

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../../src/output/compression.ts';
 
-/** Writes pages of messages one after the other, and counts the messages. */
+/** Writes all messages of a page to the file, and counts them. */
 export class PlainExport {
   readonly #packer: Transform;
   readonly #written: Promise<void>;

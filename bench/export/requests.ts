@@ -150,7 +150,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // A digest needs aggregations. Without them, the number of messages is compared.
+  // If the service refuses aggregations, the export compares the number of messages instead of a digest.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
@@ -227,7 +227,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // A repeated timer keeps virtual time running while the export waits for no timer.
+  // Keeps virtual time running while the export waits for no timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

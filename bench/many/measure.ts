@@ -96,7 +96,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Finishes the status updates, so that they are not part of the measured restart.
+    // Waits until the status updates are finished, so that they do not count towards the restart.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

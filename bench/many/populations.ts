@@ -122,7 +122,7 @@ function policy(index: number): object {
   };
 }
 
-/** Completes all exports. The operator runs only the first; the others get a copy of its status. */
+/** Completes all exports. The operator runs one export, and the other exports get a copy of its status. */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
   await objects.makeAll('searchexports', [searchExport(0, {})]);

@@ -48,7 +48,7 @@ const levelMessages: Readonly<Record<string, PageKind>> = {
   '0.9 KB, made up': { madeUpBytes: 900 },
   '10 KB, made up': { madeUpBytes: 10_000 },
 };
-/** Each kind of message with each level of gzip, and with the lower levels of zstd. */
+/** Cases with each kind of message and each compression level. */
 const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMessages).flatMap((kindOfMessages) =>
   (['gzip', 'zstd'] as const).flatMap((kind) =>
     levels.map(
@@ -84,7 +84,7 @@ export async function measureProcessors(quick: boolean): Promise<ProcessorFigure
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
-    // The first process is not measured, because it compiles the code for later processes.
+    // The first process compiles the code for later processes, so it is not measured.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages }));
   }

@@ -58,7 +58,6 @@ export class ApiServer {
     const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
-    // A broken connection ends the watch without an error.
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };

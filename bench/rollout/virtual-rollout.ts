@@ -25,8 +25,7 @@ export interface RolloutFigures extends RolloutCase {
   /** Time from the apply to Ready=True, in virtual seconds. */
   readonly readySeconds: number;
   /**
-   * Target for the end of the last upgrade: 1.05 times the minimum that request rate and `maxInProgress` allow, plus
-   * one upgrade. In seconds.
+   * Target for the end of the last upgrade in seconds: 1.05 times the minimum time for all requests, plus one upgrade.
    */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;

@@ -14,7 +14,7 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
   return titles;
 }
 
-/** Splits Markdown into text and code. Every second part is code. */
+/** Splits Markdown into text and code. Odd parts are code. */
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 

@@ -1,8 +1,8 @@
 /**
  * Interface through which search jobs read log messages.
  *
- * Equal searches find equal messages in equal order, newest `_messagetime` first. The *rank* of a message is the number
- * of newer messages.
+ * Equal searches find equal messages in equal order, newest first. The *rank* of a message is the number of newer
+ * messages.
  */
 import type { PieceMemory } from '../piece-memory.ts';
 import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
@@ -24,7 +24,7 @@ export interface MatchListener {
   each(row: Row, times: number): void;
   /** Lower-case names of the fields that `each` reads. */
   readonly reads?: ReadonlySet<string> | undefined;
-  /** Length in ms of time slices, if the aggregation needs only the slice of a message and not its exact time. */
+  /** Length in ms of the query's time slices, if the aggregation needs only the time slice of a message. */
   readonly sliceMs?: number | undefined;
   /** Estimated cost of one call of `each`. The cost of comparing two short texts is 1. */
   readonly cost?: number;

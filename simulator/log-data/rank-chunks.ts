@@ -1,10 +1,10 @@
 /**
- * Set of message ranks (numbers of newer messages), read in ascending order. Few ranks are stored as a list, and many
- * as bits.
+ * Set of messages, identified by the number of newer messages, in ascending order. Short lists are stored as numbers,
+ * and long lists as bits.
  */
 
 const chunkRanks = 65_536;
-/** Maximum number of messages that a chunk stores as a list. A longer list would take more memory than bits. */
+/** Maximum number of messages that are stored as a list of numbers. Above it, bits take less memory. */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
@@ -51,7 +51,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** Ranks of the messages in the chunk. The first `size` entries are in use. */
+  /** Messages of the chunk, as a list of numbers. The first `size` entries are in use. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 

@@ -5,7 +5,7 @@ import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
 import { RankChunks } from './rank-chunks.ts';
 
-/** Messages by rank (number of newer messages). */
+/** Messages, each found by its rank (number of newer messages). */
 export interface SearchedRows {
   rawBytesOf(rank: number): number;
   row(rank: number): Row;

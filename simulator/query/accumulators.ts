@@ -128,7 +128,7 @@ class Averages extends Totals implements Accumulators {
   }
 }
 
-/** A sum. It is exact while all added numbers are integers. */
+/** Sum of numbers. It is exact while all added numbers are integers. */
 class Total {
   #whole = 0;
   #large = 0n;

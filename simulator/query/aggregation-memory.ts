@@ -44,7 +44,7 @@ export const characterBytes = 2;
 
 const minSlice = 13;
 
-/** Returns a copy of a text. A slice would keep the whole message in memory. */
+/** Returns a copy of a text. A substring would keep the whole message in memory. */
 export function detached(text: string): string {
   return text.length < minSlice ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

@@ -26,10 +26,7 @@ export interface Query {
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored fields that the query reads. */
   readonly reads: ReadonlySet<string>;
-  /**
-   * Length of the time slices in ms, if only `timeslice` reads `_messagetime`. Then `reads` does not contain
-   * `_messagetime`.
-   */
+  /** Length of the query's time slices in ms. Set only if no operator needs the exact `_messagetime`. */
   readonly sliceMs?: number;
 }
 

@@ -58,7 +58,7 @@ export class RowStage {
     return storedReads(this.#steps);
   }
 
-  /** Length of the time slices in ms, if only `timeslice` reads `_messagetime`. */
+  /** Length of the query's time slices in ms. Undefined if another operator than `timeslice` reads `_messagetime`. */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;

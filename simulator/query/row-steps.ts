@@ -109,7 +109,7 @@ export const jsonStep: RowStep = {
   },
 };
 
-/** Adds the start of the message's time slice in ms. Slices are counted from the epoch. */
+/** Adds the start of the message's time slice in ms. */
 export function timesliceStep(lengthMs: number, name: string): RowStep {
   return {
     ...additions([{ name, fieldType: 'long', keyField: false }]),
@@ -124,7 +124,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the two operands. */
+  /** Lower-case names of the two fields of the calculation. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;

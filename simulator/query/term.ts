@@ -10,7 +10,7 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a function that finds a search term in a text. `segments` are the texts between the term's wildcards. A
+ * Returns a function that finds a search term in a text. `segments` are the texts between the wildcards of the term. A
  * wildcard matches no blanks.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
@@ -27,13 +27,13 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Finds the next match of one segment of the search term. */
+/** Finds the next match of a part of the search term. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
 }
 
-/** Returns whether the segments of a search term occur in order, without blanks between them. */
+/** Returns whether all parts of a search term occur in order, without blanks between them. */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
   while (runStart !== undefined) {
@@ -45,8 +45,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if all segments occur before the next blank. Otherwise returns where to search next, or undefined
- * without a possible match.
+ * Returns `here` if all parts of the search term occur before the next blank. Otherwise returns where to search next,
+ * or undefined if no match is possible.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

@@ -23,7 +23,7 @@ export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Returns a function that tests whether a value has the segments in order. */
+/** Returns a function that tests whether a value contains the given texts in order. */
 export function wildcardTest(segments: Segments): (value: string) => boolean {
   const [first, ...rest] = segments;
   const last = rest.pop();

@@ -1,4 +1,4 @@
-/** Renders the status of a search job, and marks its buckets, errors and warnings as reported. */
+/** Renders the status of a search job. Its errors and warnings then count as reported. */
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
 

@@ -21,7 +21,7 @@ import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Kind of request. Requests of kind `page` may get another status for an unknown job. */
+/** Kind of request about a search job. */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {

@@ -1,12 +1,10 @@
 /**
- * A simulated collector: its fixed properties, its *condition* (what changes during a run, such as the version), and
- * its JSON.
- *
- * Only `change` changes the condition. Former conditions are stored for outdated lists.
+ * A simulated collector: its properties from the scenario, and its condition (what changes during a run, such as the
+ * version).
  */
 import type { CollectorProperties } from '../scenario.ts';
 
-/** Properties of a collector that change during a run. */
+/** Properties of a simulated collector that change during a run, such as the version. */
 export interface Condition {
   readonly version: string;
   readonly running: boolean;
@@ -20,7 +18,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time for which former conditions are stored, in ms. It limits the delay of outdated lists. */
+/** Time for which former states of a collector are stored, in ms. Outdated lists show these states. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -70,13 +68,13 @@ export class Collector {
     this.now = { ...this.now, ...changes };
   }
 
-  /** Sets the properties that the scenario defines. The caller updates the condition. */
+  /** Sets the properties that the scenario defines. */
   describe(properties: CollectorProperties): void {
     this.properties = properties;
     this.#rendered = undefined;
   }
 
-  /** Returns the condition at `atMs`, which must be within the last hour. */
+  /** Returns the state of the collector at `atMs`, which must be within the last hour. */
   at(atMs: number): Condition {
     for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
     return this.now;
@@ -143,7 +141,7 @@ export interface UpgradeTask {
   /** True if an event of the scenario created the upgrade task. */
   readonly foreign: boolean;
   readonly requestedMs: number;
-  /** Times at which the status changes from 0 to 1, and from 1 to in progress, in ms. */
+  /** Times in ms at which the task's status changes from 0 to 1, and from 1 to in progress. */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;

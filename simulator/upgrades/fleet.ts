@@ -60,7 +60,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes the condition of a collector, such as its version. */
+  /** Changes properties of a collector, such as its version. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);

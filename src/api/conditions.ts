@@ -46,8 +46,8 @@ export const reasons = {
   /** All rows that match the query are in the files. The condition `Complete` is True. */
   exported: 'Exported',
   /**
-   * The export completed with `incompletePolicy: Keep`, but some intervals could not be checked. The condition
-   * `Complete` is True.
+   * The export completed with `incompletePolicy: Keep`, but some intervals may lack rows. The condition `Complete` is
+   * True.
    */
   exportedIncomplete: 'ExportedIncomplete',
   /** The schedule has exported everything up to its newest run. */
@@ -58,7 +58,7 @@ export const reasons = {
   // Reasons with Ready=False and Reconciling=True: logfleet is working or waiting.
   /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
-  /** With `mode: Observe`, the policy upgrades no collectors, although some do not run the target version. */
+  /** The policy only observes (`mode: Observe`), although some collectors do not run the target version. */
   observing: 'Observing',
   /** A person must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
@@ -84,7 +84,7 @@ export const reasons = {
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /** The Kubernetes Job of an export waits until other Jobs leave it enough of the request limits (B8). */
+  /** The Kubernetes Job of an export waits until other Jobs use less of the request limits (B8). */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
@@ -94,13 +94,13 @@ export const reasons = {
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
-  /** An answer of the log service does not follow the API specification, or comes from a proxy. */
+  /** The log service's answer violates its API specification, or comes from a proxy. */
   answerInvalid: 'AnswerInvalid',
   /** The log service rejects a request as malformed. */
   requestRefused: 'RequestRefused',
   /** Too many requests wait in logfleet's own queue, which keeps the rate limits. */
   requestBudgetFull: 'RequestBudgetFull',
-  /** The log service answers 429: other clients send requests as the same user. */
+  /** The log service answers 429, because other clients send requests as the same user. */
   rateLimited: 'RateLimited',
   /** The log service does not know an upgrade task. */
   taskNotFound: 'TaskNotFound',
@@ -108,9 +108,9 @@ export const reasons = {
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** A request was not sent, because this process may no longer be the leader. Only in logs. */
+  /** The request was not sent, because this process may no longer be the leader. Only in logs. */
   notLeading: 'NotLeading',
-  /** A request was not sent, because no resource uses its credentials any more. */
+  /** The request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
   /** A search job was lost and is created again. */
   jobNotKnownYet: 'JobNotKnownYet',
@@ -129,7 +129,7 @@ export const reasons = {
   jobsExhausted: 'JobsExhausted',
   /** The destination accepted data too slowly, so the download of a page was stopped. */
   destinationSlow: 'DestinationSlow',
-  /** An error without a more specific reason. logfleet retries. */
+  /** Unexpected error. logfleet retries. */
   internalError: 'InternalError',
 
   // Reasons with Ready=False and Stalled=True: a user must act.
@@ -159,7 +159,7 @@ export const reasons = {
   collectorsRefused: 'CollectorsRefused',
   /** The log service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** An object or file with the ledger's name belongs to someone else. */
+  /** The ledger cannot be stored: an object or file with its name belongs to someone else. */
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
@@ -169,7 +169,7 @@ export const reasons = {
   ledgerNotInstalled: 'LedgerNotInstalled',
   /** The ledger has no space for further upgrade attempts, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
-  /** An interval could not be checked completely, and `incompletePolicy` is `Fail` (E6). */
+  /** logfleet could not check that an interval is complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
   /** The export has reached `limits.maxMessages` rows. */
   maxMessagesReached: 'MaxMessagesReached',
@@ -205,7 +205,7 @@ export const reasons = {
   destinationInvalid: 'DestinationInvalid',
   /** The destination lacks a feature that the export needs. */
   destinationUnsupported: 'DestinationUnsupported',
-  /** An object at the destination differs from what logfleet wrote. */
+  /** A file at the destination differs from the file that logfleet wrote. */
   destinationDamaged: 'DestinationDamaged',
   /** The Secret in `credentialsSecretRef` does not exist. */
   secretNotFound: 'SecretNotFound',

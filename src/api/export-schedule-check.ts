@@ -40,7 +40,6 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   yield* checkCopiedMetadata(['spec', 'template', 'metadata'], template.metadata, 'SearchExport');
-  // The check needs a time range, which the template does not have.
   const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;

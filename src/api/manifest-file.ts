@@ -223,7 +223,7 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** A number with an exponent. A digit comes before the exponent, so `e2` is a string. */
+/** Number with an exponent. A digit must precede the exponent, so `e2` is a string. */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
 /** Integers that Go accepts but YAML 1.1 lacks: `0o10`, `0O10`, `0X1F` and `0B11`. */
@@ -331,7 +331,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** Replaces a `List` by its items, like kubectl. An item of a `ThingList` without a kind is a `Thing`. */
+/** Replaces a `List` by its items, like kubectl. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];

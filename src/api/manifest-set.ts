@@ -97,7 +97,7 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/** Yields each document with the same kind, namespace and name as an earlier document, with an error. */
+/** Yields documents with the kind, namespace and name of an earlier document, each with an error. */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
   for (const each of all) {

@@ -212,7 +212,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // A window that is not longer than `cutoff` is already an error.
+  // If the window is not longer than `cutoff`, there is already an error.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {

@@ -118,7 +118,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // ajv reports another error for these values and keys.
+      // Skipped, because ajv reports another error for the same value or key.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':

@@ -29,7 +29,7 @@ const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If the quoting is ambiguous, quoted texts are also searched for operators.
+  // With ambiguous quotes, quoted texts are also searched for operators.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
@@ -96,7 +96,8 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Slices of a fixed length are the same for every range. A number of slices would divide the searched range.
+  // Fixed time slices start at the same times for every search. A number of time slices would depend on the searched
+  // range.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 

@@ -36,7 +36,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // Items have replaced other Lists. kubectl rejects empty and nested Lists.
+  // Only empty and nested Lists are left, which kubectl rejects.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -153,7 +153,7 @@ interface KindChecks {
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither schema nor CEL can express, in a spec that both accept. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of the field at `path` that also runs when other fields have errors. */
+  /** Check of a field that also runs when other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 

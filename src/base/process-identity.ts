@@ -1,7 +1,7 @@
 /**
  * Identity of a process across machines, containers and reboots. Pids alone are reused and differ between containers.
  *
- * A process counts as ended only if its `scope` is the same as ours, so that its pid can be checked.
+ * Only a process with the same `scope` can be checked by its pid.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';

@@ -32,10 +32,10 @@ export interface CommandContext {
 
 export const exitStatus = {
   ok: 0,
-  /** Something failed or is incomplete, or a comparison found differences. */
+  /** Exit status if something failed or is incomplete, or if a comparison found differences. */
   failed: 1,
   /** Exit status for wrong usage or invalid input. */
   usage: 2,
-  /** A signal stopped the command. The next start continues from the stored state. */
+  /** Exit status after a signal. The next start continues from the stored state. */
   interrupted: 130,
 } as const;

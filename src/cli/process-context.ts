@@ -39,9 +39,9 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // The terminal was closed. SIGHUP lets the command end.
+    // The terminal was closed, and SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // Lines for stderr are lost, and the command continues.
+    // If stderr cannot be written, its lines are lost and the command continues.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,
@@ -71,7 +71,6 @@ function stopSignal(): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // The terminal was closed.
   process.on('SIGHUP', () => onSignal('SIGTERM'));
   return stop.signal;
 }

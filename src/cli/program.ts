@@ -99,7 +99,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With `--exit-code`, 1 means that something is to do, so errors need another status.
+    // With `--exit-code`, status 1 means that there is something to do, so errors need another status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;

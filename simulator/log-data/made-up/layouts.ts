@@ -1,6 +1,6 @@
 /**
- * Layouts of generated messages. A *block* is a group of at most 2,048 messages, and its *layout* sets their times,
- * delays and texts. All blocks share 256 layouts. A search counts the matches of each layout only once.
+ * Layouts of generated messages. Messages are generated in blocks of at most 2,048. A layout sets the times and texts
+ * in a block, and there are only 256 layouts. A search counts the matches of each layout only once.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -10,7 +10,7 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Relative age of each message in its block, from 0 (newest) to 1 (oldest), ascending. */
+  /** Relative age of each message in a block of messages, from 0 (newest) to 1 (oldest), ascending. */
   readonly ages: Float64Array;
   /** Time from message time to receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
@@ -24,7 +24,7 @@ export interface Layout {
 /** Estimated time to choose time and text of one message, in microseconds. */
 const unitsPerEntry = 0.3;
 
-/** Number of layouts that all blocks share. A power of two. */
+/** Number of layouts (times and texts for a block of messages). A power of two. */
 export const layoutCount = 256;
 
 export class Layouts {
@@ -33,7 +33,7 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
-  /** Number of blocks with prepared layouts. */
+  /** Number of message blocks whose layouts are created. */
   #prepared = 0;
   #made = 0;
 
@@ -48,7 +48,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates the layouts of the first `blocks` blocks. Returns false if the computing time ends first. */
+  /** Creates the layouts of the first `blocks` message blocks. Returns false if the computing time ends first. */
   prepare(blocks: number, effort: Effort): boolean {
     for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
       const number = this.numberOf(this.#prepared);

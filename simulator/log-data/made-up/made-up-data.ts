@@ -33,7 +33,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   };
 }
 
-/** Returns the ranks (numbers of newer messages) of the messages in a range, latest message first. */
+/** Returns the messages of a range, latest first. A message is represented by the number of newer messages (rank). */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

@@ -1,6 +1,4 @@
-/**
- * Generated messages, found by rank (number of newer messages). A message depends only on the settings and its rank.
- */
+/** Generated messages. A message depends only on the settings and on its rank (number of newer messages). */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
 import type { FieldValue } from '../../query/numeric.ts';
@@ -46,7 +44,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the bytes of `_raw` of the messages with ranks in [from, to). */
+  /** Returns the total size of the message texts with ranks (numbers of newer messages) in [from, to), in bytes. */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;
@@ -65,8 +63,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row that represents all messages with the same template. Throws if a caller reads a field in which the
-   * messages differ.
+   * Returns a row that represents all generated messages with the same template. Throws if a caller reads a field in
+   * which the messages differ.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

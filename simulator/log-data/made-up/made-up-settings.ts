@@ -19,7 +19,7 @@ export interface MadeUpSettings {
   readonly loneSurrogateShare: number;
   /** Number of message sources. Each source has a collector, a host and a category. */
   readonly sources: number;
-  /** Number of templates. Messages with the same template differ only in ids and times. */
+  /** Number of message templates. Messages with the same template differ only in ids and times. */
   readonly variety: number;
   readonly fieldCase: FieldCase;
 }
@@ -86,7 +86,7 @@ export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
 /** Maximum number of messages in one millisecond. */
 const maxPerMs = 1_000_000;
-/** Maximum number of generated messages. Higher block numbers would not fit into the digits of `_blockid`. */
+/** Maximum number of generated messages. With more, ids would have too many digits. */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;

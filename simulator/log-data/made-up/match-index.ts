@@ -1,7 +1,6 @@
 /**
- * Finds the n-th match of a search without storing all matches.
- *
- * The index stores the position of at most 1,024 matches. The matches between two of them are counted when needed.
+ * Finds the n-th match of a search. To save memory, it stores only the positions of at most 1,024 matches, and counts
+ * between them.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
@@ -16,7 +15,7 @@ export class MatchIndex {
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
-  /** Ranks (numbers of newer messages) of the stored matches. */
+  /** Stored matches, as ranks (numbers of newer messages). */
   #ranks: number[];
   #counts: number[] = [0];
   #strideBlocks = minStrideBlocks;
@@ -54,7 +53,9 @@ export class MatchIndex {
     }
   }
 
-  /** Returns the rank (number of newer messages) of a match, or the end of the range if it has too few matches. */
+  /**
+   * Returns the rank (number of newer messages) of a match. Returns the end of the range if there are too few matches.
+   */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
     const mark = this.#lastMark(index);

@@ -1,6 +1,6 @@
 /**
- * Counts matches for an aggregation that reads only some fields. Templates with equal values in these fields form one
- * *kind*. The aggregation gets one message of each kind and the number of matches.
+ * Counts matches for an aggregation. Matches with equal values in the fields that the aggregation reads are counted
+ * together.
  */
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -12,7 +12,10 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** Kind of each template. The number of a kind is the number of its first template. */
+  /**
+   * Number of the message kind of each template. Templates have the same kind if the aggregation cannot distinguish
+   * them.
+   */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
@@ -34,7 +37,9 @@ export class MatchTally {
     this.#addKind(this.#kinds[template] as number, times);
   }
 
-  /** Counts the matches in `blocks` blocks with the same layout. `isMatch` has a 1 for each matching template. */
+  /**
+   * Counts the matches in `blocks` message blocks with the same layout. `isMatch` has a 1 for each matching template.
+   */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
     for (let index = 0; index < kinds.length; index++) {
@@ -73,7 +78,7 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Comparing long texts is slow, and few templates have equal texts.
+  // Message texts are not compared, because comparing long texts is slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -1,7 +1,4 @@
-/**
- * Counts the generated messages that match a filter. All messages of a template are equal to the filter. It is called
- * once for each template, and matches are counted once for each layout.
- */
+/** Counts the generated messages that match a filter. The filter is called only once for each message template. */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
 import { layoutCount } from './layouts.ts';
@@ -17,11 +14,11 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
   readonly #filter: Filter;
-  /** For each template: 1 if its messages match the filter, otherwise 0. */
+  /** For each message template: 1 if its messages match the filter, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of templates that the filter has checked. */
+  /** Number of message templates that the filter has checked. */
   #asked = 0;
-  /** Number of matches in a block with this layout; -1 if not counted yet. */
+  /** Number of matches in a message block with this layout; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -37,7 +34,7 @@ export class TemplateMatches {
     return all;
   }
 
-  /** Calls the filter for each template. Returns false if the computing time ends first. */
+  /** Calls the filter for each message template. Returns false if the computing time ends first. */
   prepare(effort: Effort): boolean {
     const { templates, layouts, timeline } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
@@ -51,7 +48,7 @@ export class TemplateMatches {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
-  /** Returns the number of matches with ranks in [from, to). */
+  /** Returns the number of matches among messages [from, to), counted from the newest message. */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;
@@ -63,7 +60,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the rank (number of newer messages) of a match. `index` counts from message `from`. The match must exist.
+   * Returns the position of a match, counted from the newest message. `index` counts matches from message `from`. The
+   * match must exist.
    */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
@@ -84,7 +82,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for the matches with ranks in [from, to), in order, until it returns false. */
+  /** Calls `take` for the matches among messages [from, to), newest first, until `take` returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -98,7 +96,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Adds the matches with ranks in [from, to) to `tally`. */
+  /** Adds the matches among messages [from, to) to `tally`. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

@@ -52,8 +52,8 @@ class OneByOne implements NewMatches {
 }
 
 /**
- * Reports counts of equal matches. Equal matches have equal values in the fields that the listener reads, and the same
- * time slice.
+ * Reports counts of equal matches: matches in the same time slice with equal values in the fields that the listener
+ * reads.
  */
 class CountedByKind implements NewMatches {
   readonly examinedPerMatch: number;
@@ -71,7 +71,7 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // One message of each kind is examined in each time slice, and one to find the start of the slice.
+    // Examines one message of each kind in each time slice, and one message to find the start of the time slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -103,7 +103,10 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /** Returns the start of the message's time slice. Reports the former slice before a new one starts. */
+  /**
+   * Returns the start of the time slice with the message. Before a new time slice starts, reports the matches of the
+   * former one.
+   */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

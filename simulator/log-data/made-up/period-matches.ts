@@ -1,20 +1,26 @@
 /**
- * Finds the matches in a range of message times or receipt times. Messages are numbered by message time. In a range of
- * receipt times, only the messages near the ends are checked one by one.
+ * Finds the matches in a range of message times or receipt times. In a range of receipt times, only messages near the
+ * two ends are checked one by one.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A time range [fromMs, toMs), and the searched messages of the millisecond before it. */
+/** A time range [fromMs, toMs), and the searched messages in the millisecond before it. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Rank (number of newer messages) of the oldest searched message of the millisecond `fromMs - 1`, or -1. */
+  /**
+   * Position of the oldest searched message in the millisecond `fromMs - 1`, counted from the newest message; -1 if
+   * there is none.
+   */
   readonly partRank: number;
 }
 
-/** Ranks of a time range. Messages in [sure, doubtful) are in the range. The others in [begin, end) must be checked. */
+/**
+ * Positions of messages, counted from the newest. All messages in [sure, doubtful) are in the time range. Other
+ * messages in [begin, end) must be checked.
+ */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;
@@ -62,7 +68,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns the number of matches in the period with ranks in [from, to). */
+  /** Returns the number of matches in the time range among messages [from, to), counted from the newest. */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {
@@ -72,7 +78,9 @@ export class PeriodMatches {
     return count;
   }
 
-  /** Calls `take` for matches with ranks in [from, to), after the first `skip` matches, until `take` returns false. */
+  /**
+   * Calls `take` for the matches among messages [from, to), after the first `skip` matches, until `take` returns false.
+   */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
     return this.#eachBlock(from, to, (block) => {
@@ -141,7 +149,7 @@ export class PeriodMatches {
   }
 }
 
-/** The messages [first, end) of a block. `rank` is the number of messages newer than message `first`. */
+/** The messages [first, end) of a message block. `rank` is the number of messages newer than message `first`. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

@@ -11,7 +11,7 @@ const batchRows = 5_000;
 /** Estimated time to check whether a message belongs to the current batch, in microseconds. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the ranks (numbers of newer messages) of the messages in a range, latest receipt first. */
+/** Returns the messages of a range, latest receipt first, as ranks (numbers of newer messages). */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

@@ -1,7 +1,4 @@
-/**
- * Searches generated messages with a filter that treats all messages of a template equally. It counts the matches in
- * whole blocks, and stores none.
- */
+/** Searches generated messages. It counts the matches in whole blocks of messages, and stores no matches. */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
 import type { MatchListener, SearchRange } from '../log-data.ts';
@@ -71,11 +68,10 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // Frees the memory of the counters.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /** Returns the message time that is `blocks` blocks before the reached time. */
+  /** Returns the message time that is `blocks` message blocks before the reached time. */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -106,7 +102,7 @@ export class TemplateFinder implements Finder {
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // The shortest time in which `maxMatches` matches can be found.
+    // The shortest time range that can contain `maxMatches` matches.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -144,7 +140,7 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /** Returns the rank (number of newer messages) of a match in a period of one millisecond. */
+  /** Returns the rank (number of newer messages) of a match within a time range of one millisecond. */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;

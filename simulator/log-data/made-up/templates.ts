@@ -1,6 +1,5 @@
 /**
- * Templates of generated messages. A template is the JSON of a message. Its messages have equal length, and differ only
- * in digits at fixed places: ids and times.
+ * Templates of generated messages. Messages of a template have the same JSON, except for the digits of ids and times.
  */
 import { Buffer } from 'node:buffer';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -17,7 +16,9 @@ import { type Origin, originsOf } from './origins.ts';
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
-/** Template as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages. */
+/**
+ * JSON of a message template as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages.
+ */
 export interface Rendering {
   readonly bytes: Buffer;
   readonly idAt: number;
@@ -36,7 +37,7 @@ export interface Template {
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of templates with a large text. They take most of the memory. */
+/** Maximum number of message templates with a large text. They take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -59,7 +60,7 @@ export class Templates {
     return this.#templates[number] as Template;
   }
 
-  /** Selects a template by the random number `draw` in [0, 1). */
+  /** Selects a message template by the random number `draw` in [0, 1). */
   drawn(isLarge: boolean, draw: number): number {
     const large = this.count - this.#typical;
     return isLarge ? this.#typical + Math.floor(draw * large) : Math.floor(draw * this.#typical);
@@ -79,7 +80,10 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
   return template(settings, origins, `large ${index}`, () => bytes, largestBytes);
 }
 
-/** Creates a template. `wanted` maps the size of the JSON without `_raw` to the size of the whole JSON, in bytes. */
+/**
+ * Creates a message template. `wanted` maps the size of the JSON without `_raw` to the size of the whole JSON, in
+ * bytes.
+ */
 function template(
   settings: MadeUpSettings,
   origins: readonly Origin[],
@@ -101,7 +105,7 @@ function template(
   const text = (rawBytes: number) => body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed));
   const aroundBytes = lengthWith('');
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
-  // Escapes make the JSON longer than the text.
+  // Escapes make the JSON of a text longer than the text.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (lengthWith(text(rawBytes)) - aroundBytes);
   for (;;) {

@@ -1,8 +1,8 @@
 /**
  * Converts the rank of a generated message (number of newer messages) to its time, and a time to a rank.
  *
- * The time line consists of *spans*: milliseconds with an exact number of messages, and the times between them. A span
- * consists of *blocks* of equal size. Only the oldest block of a span may be smaller.
+ * The time is divided into spans, and each span into blocks with equal numbers of messages. Only the oldest block of a
+ * span may be smaller.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
@@ -17,7 +17,7 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** Consecutive messages: whole blocks, or a part of one block. */
+/** Consecutive messages: whole message blocks, or a part of one message block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
@@ -27,10 +27,10 @@ export interface Stretch {
   readonly end: number;
 }
 
-/** Maximum number of messages in a block. Their indices must fit into two bytes. */
+/** Maximum number of messages in a message block. Two bytes must suffice for their indices. */
 const maxRowsPerBlock = 2_048;
 
-/** Returns the number of messages in a full block. */
+/** Returns the number of messages in a full message block. */
 export function rowsPerBlock(settings: MadeUpSettings): number {
   const counts = settings.dense.map(({ count }) => count);
   const largest = counts.reduce((most, count) => Math.max(most, count), otherMessages(settings));
@@ -46,7 +46,7 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor for the ages of messages. Below 1 in a block with fewer messages than usual. */
+  /** Factor for the ages of messages in the block. Below 1 if the block has fewer messages than usual. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -77,7 +77,7 @@ export class Timeline {
   readonly rows: number;
   readonly blocks: number;
   readonly #layouts: Layouts;
-  /** Last returned block. Cached because callers read messages in order. */
+  /** Last returned message block. Cached because callers read messages in order. */
   #lastBlock: Block | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
@@ -89,7 +89,7 @@ export class Timeline {
     this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
   }
 
-  /** Returns the block of a message. `rank` is the number of newer messages. */
+  /** Returns the message block of a message. `rank` is the number of newer messages. */
   block(rank: number): Block {
     const last = this.#lastBlock;
     if (last && rank >= last.firstRank && rank < last.endRank) return last;
@@ -129,7 +129,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Rounded times can shift the computed block by one.
+    // The computed message block may be wrong by one, because times are rounded.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -142,7 +142,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Divides the messages with ranks in [from, to) into whole blocks and parts of blocks, newest first. */
+  /** Divides messages [from, to), counted from the newest, into whole message blocks and parts of message blocks. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];
@@ -163,7 +163,7 @@ export class Timeline {
   }
 
   /**
-   * Returns the end of `blocks` consecutive blocks as a rank (number of newer messages). The first block contains
+   * Returns the end of `blocks` consecutive message blocks, as a number of newer messages. The first block contains
    * message `rank`.
    */
   blockEnd(rank: number, blocks: number): number {

@@ -50,7 +50,7 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/** Returns the ranks of the messages in a range, latest message first. */
+/** Returns the messages of a range, latest message first, as ranks (numbers of newer messages). */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;
@@ -86,7 +86,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** List of message ranks that are too far apart for `rank-chunks.ts`. */
+/** List of ranks (numbers of newer messages), for ranks that are far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;

@@ -1,4 +1,4 @@
-/** Fields and JSON of collectors' messages, by rank. Newer messages have smaller ranks. */
+/** Fields and JSON of the messages that collectors send. Newer messages have smaller ranks. */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
 import { messageField, messageFields } from '../../query/message-fields.ts';

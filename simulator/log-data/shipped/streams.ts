@@ -24,7 +24,7 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length in ms of a slot, in which the messages of a collector are evenly spaced. */
+/** Length in ms of the periods in which the messages of a collector are evenly spaced. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -71,8 +71,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages in [fromMs, toMs), grouped by quarter of an hour (`slot`). Messages [first, end) of the slot
-   * are in the range.
+   * Yields the messages in [fromMs, toMs), grouped by quarter of an hour (`slot`). `first` and `end` are numbers of
+   * messages in the slot.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {

@@ -85,11 +85,11 @@ export class StoredRowsBuilder {
   }
 }
 
-/** Messages by rank (number of newer messages). */
+/** Messages, each found by its rank (number of newer messages). */
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** Ranks of all messages, latest receipt first. */
+  /** All messages, latest receipt first, as ranks (numbers of newer messages). */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;
@@ -128,7 +128,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the ranks of the messages before the end of a range, latest message first. */
+  /** Returns the messages before the end of a range, latest message first, as ranks (numbers of newer messages). */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;

@@ -20,7 +20,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/** Filters by fields that are equal in all messages of a template, and by other fields. */
+/** Filters that messages of the same template pass equally, and other filters. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },

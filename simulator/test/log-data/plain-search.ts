@@ -32,7 +32,7 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
 }
 
-/** Simple search, with which tests compare other searches. */
+/** Simple search. Tests compare the results of other searches with it. */
 export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
   readonly #filter: Filter;

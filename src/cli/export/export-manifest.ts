@@ -32,7 +32,7 @@ const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // An empty value usually comes from an unset shell variable. As a path, it would mean the current folder.
+  // Fails for an empty value, which usually comes from an unset shell variable.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -154,7 +154,7 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${mark}${explanation}`;
 }
 
-/** Fields of object stores whose warnings are about missing credentials. */
+/** Fields of object stores. Warnings about these fields are about missing credentials. */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
 /** Hint that flags accept short forms of times. */

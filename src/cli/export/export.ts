@@ -169,7 +169,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // The rows come first: the process fails if the reader of the rows closes the pipe.
+  // Writes the rows before it reports success, because the reader of the rows may close the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
   // No later command can read the status, which is in memory.

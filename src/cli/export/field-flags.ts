@@ -112,7 +112,7 @@ export function flagOf(path: string): string | undefined {
   )?.[1];
 }
 
-/** Flags by the path of their field. Of several flags for a field, the first is used. */
+/** Flags by the path of the field that they set. */
 const fieldPaths: readonly (readonly [path: string, flag: string | undefined])[] = [
   ['metadata.name', '--name'],
   ['metadata.namespace', '-n'],

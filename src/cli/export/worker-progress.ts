@@ -77,7 +77,7 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // Without permission, each request would fail. A conflict means that another export has this name now.
+      // After these errors, further updates would fail, too.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

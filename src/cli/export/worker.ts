@@ -34,8 +34,8 @@ export interface Worker {
   /** Writes the worker's final report, and returns the exit status. */
   end(ended: SearchExport): number;
   /**
-   * Checks that the Secret still belongs to the user for whom the Job was created. If not, writes a report and returns
-   * the exit status.
+   * Checks that the Secret still contains the same service user as when the Job was created. If not, writes a report
+   * and returns the exit status.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }

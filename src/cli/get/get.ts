@@ -127,9 +127,8 @@ async function follow(request: GetRequest): Promise<void> {
           byKind.set(kind, resources);
           show();
         };
-        // A broken connection ends all watches. Only the first reports it.
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // If one watch ends, the watches of other kinds end too.
+        // When the watch of one kind ends, the watches of other kinds end, too.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);

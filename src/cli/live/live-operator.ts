@@ -36,7 +36,7 @@ export class LiveOperator {
     this.#context = context;
     const isJson = options.logFormat === 'json' && !stderr.isTTY;
     this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
-    // With a JSON log, progress is logged, so that each output line is JSON.
+    // With `--log-format json`, progress is logged, so that each line of output is JSON.
     const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
     this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
@@ -68,7 +68,7 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host for the operator. It also updates the live view. */
+  /** Host that the operator uses. It also updates the live view. */
   readonly host: Host;
   /** Shows all stored statuses, which are current when nothing is left to do. */
   settled(): void;

@@ -64,7 +64,7 @@ function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSche
   return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
 }
 
-/** Returns whether `logfleet retry` would start anything again. */
+/** Returns whether `logfleet retry` has anything to retry. */
 export function canRetry(resource: AnyResource): boolean {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

@@ -142,7 +142,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns query and time range of the export. `serviceHost` does not matter for planning. */
+/** Returns query and time range of the export, for planning. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;

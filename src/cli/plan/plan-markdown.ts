@@ -1,7 +1,4 @@
-/**
- * Renders plans as Markdown for comments on pull requests. Each resource with changes gets a table; the others share
- * one line.
- */
+/** Renders plans as Markdown for comments on pull requests. Each resource with changes gets a table. */
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Fact } from '../render/table.ts';

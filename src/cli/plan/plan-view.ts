@@ -91,7 +91,7 @@ export function titleOf(outlook: Plan): string {
   return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
 }
 
-/** Returns the named values of a plan, such as requests and duration. Empty if nothing is to do. */
+/** Returns the named values of a plan, such as requests and duration. Empty if there is nothing to do. */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
   if ('rolloutId' in outlook.plan) {
@@ -218,7 +218,7 @@ function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string
   return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns the first collectors to upgrade, one text for each stage. */
+/** Returns which collectors are upgraded first, one text for each stage. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
@@ -229,7 +229,7 @@ function firstLeftOut(plan: RolloutPlan, options: ViewOptions): readonly string[
   return leftOutByReason(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns the first collectors that are not upgraded, one text for each reason. */
+/** Returns why collectors are not upgraded, one text for each reason with the first collectors. */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }

@@ -45,7 +45,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // A changed number of rows prints no line, because it changes all the time.
+  // Ignores the number of rows, because it changes all the time.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -158,7 +158,7 @@ function renderSpan(from: string, to: string): string {
   return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : isoText).join(' to ');
 }
 
-/** Renders rows over time as a line of blocks. Undefined while no count is known. */
+/** Renders the numbers of rows over time as a line of characters. Undefined while no number is known. */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
   const range = { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };

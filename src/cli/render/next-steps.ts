@@ -71,7 +71,6 @@ function removalOfAnnotation(resource: AnyResource, { byManifest, ...options }: 
 }
 
 function approveStep(resource: AnyResource, options: TargetOptions): string | undefined {
-  // Without a rollout, there is nothing to approve.
   if (resource.kind !== 'CollectorVersionPolicy' || !resource.status?.rollout) return undefined;
   const stage = resource.status.stages?.find(({ state }) => state === 'AwaitingApproval');
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;

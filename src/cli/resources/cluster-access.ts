@@ -109,7 +109,7 @@ export class ClusterReader implements ResourceReader {
       cache,
       decode: (value) => decodeWhole(kind, value),
       onList: report,
-      // If the first list fails, the command shows the error and ends.
+      // If the first list fails, the command ends with the error.
       onFailure: (error) => {
         if (cache.synced()) onTrouble(asLogfleetError(error).message);
         else firstListFailed.abort(this.#listFailure(kind, error));

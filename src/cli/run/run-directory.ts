@@ -31,7 +31,6 @@ export async function runOnDirectories(
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const asWritten = (directory: string | undefined) => dirs[directories.indexOf(directory ?? '')];
   const dirOf = ({ kind, metadata }: AnyResource) => asWritten(host.directoryOf({ kind, ...metadata }));
-  // `host` is defined when the live view calls `flagsOf`.
   const flagsOf = (resource: AnyResource) => flagsAmong(resourcesOf(host), dirOf)(resource);
   const resumeAll = () =>
     resumeAllStep(

@@ -152,7 +152,7 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // The page may have missed changes, and reads its data again.
+    // Makes the page read its data again after a lost connection.
     send(response, 'change', {});
   }
 

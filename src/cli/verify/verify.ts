@@ -84,7 +84,8 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If the only export is missing, the argument is wrong. Of several exports, the others are still verified.
+    // If the only export is missing, the argument is wrong. If one of several is missing, the others are still
+    // verified.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Error messages name files relative to the export's folder.
     const problem = `${url}: ${error.message}`;

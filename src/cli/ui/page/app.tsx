@@ -78,6 +78,7 @@ function useDetail(id: string): { readonly detail: ShownDetail; readonly readAga
       .then((detail) => {
         if (current.current === id) setShown({ id, detail });
       })
+      // The page already shows that the server cannot be reached.
       .catch(() => {});
   };
   useEffect(readAgain, [id]);

@@ -84,7 +84,7 @@ export class ListWindow {
         await this.#readOnce();
       }
     } catch {
-      // The page reads the rows again when it is connected.
+      // The page shows that the server cannot be reached, and reads the rows again later.
     } finally {
       this.#isReading = false;
     }
@@ -95,7 +95,6 @@ export class ListWindow {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    // A change came during the request, and another request is scheduled.
     if (this.#isOutdated) this.#rows.clear();
     this.#isOutdated = this.#mustRead;
     this.#page = page;

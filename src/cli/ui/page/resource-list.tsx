@@ -130,7 +130,7 @@ function Nothing({ filter }: { filter: Filter }) {
 
 function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
   const scroller = useRef<HTMLDivElement>(null);
-  // A first guess without layout. The observer below corrects it.
+  // First guess of the visible rows, which the observer below corrects.
   const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
   const [lastFocused, setFocused] = useState(0);
   // Exactly one row can be reached with Tab.
@@ -146,7 +146,6 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     setRange((known) => (known.first === seen.first && known.count === seen.count ? known : seen));
     window.show(seen);
   };
-  // An observer is called once at its start, before the first paint.
   useLayoutEffect(() => {
     const observer = new ResizeObserver(measure);
     if (scroller.current) observer.observe(scroller.current);
