@@ -10,7 +10,7 @@ const jobsPath = '/v1/search/jobs';
 export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 
-/** Returns a scenario with these messages and without request limits. */
+/** Returns a scenario with the given log messages and without request limits. */
 export function scenarioWith(logs: LogScenario): Scenario {
   return {
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },

@@ -120,7 +120,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the output of `logfleet export`, which is for programs.
+  // Hides the output of `logfleet export`, which is for other programs.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;

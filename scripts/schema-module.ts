@@ -32,7 +32,7 @@ function splitMessage({ message, ...rule }: CelRule): object {
   return { ...rule, problem, remedy };
 }
 
-/** Returns whether a key of the schema is omitted. `description` and `title` can also be names of fields. */
+/** Returns whether a key of the schema is omitted. Fields named `description` or `title` are kept. */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
   return ['anyOf', 'x-kubernetes-list-type', 'x-kubernetes-preserve-unknown-fields'].includes(key);

@@ -27,7 +27,7 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Default start time of the service. The checks need any time. */
+/** Default start time of the service. Any time will do. */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems of a scenario. `startMs` is the start of the service. */

@@ -23,7 +23,7 @@ export interface Scenario {
   readonly seed?: number;
   /** Factor by which upgrades and searches are faster than in real time. */
   readonly timeScale?: number;
-  /** Base paths of the service. The simulator prints the first. */
+  /** Base paths of the service. The simulator prints the first one. */
   readonly basePaths?: readonly string[];
   /** Users by name. Each user has its own limit of requests per second. */
   readonly users?: Readonly<Record<string, UserScenario>>;

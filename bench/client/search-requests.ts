@@ -11,7 +11,7 @@ import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
-/** Figures of one search of 100,000 messages. */
+/** Results of one search of 100,000 messages. */
 export interface OneSearchFigures {
   readonly name: string;
   /** Time in seconds that the service needs for the search. */

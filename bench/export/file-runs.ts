@@ -38,7 +38,7 @@ export interface FileRun {
   readonly isOnOneProcessor?: boolean;
 }
 
-/** Figures of one run. */
+/** Results of one run. */
 export interface RunFigures extends FileRun, Corpus, ProcessFigures {
   /** Size of all read pages, in million bytes. */
   readonly pagesMb: number;

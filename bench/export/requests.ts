@@ -227,7 +227,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // Keeps virtual time running while the export waits for no timer.
+  // A repeated timer keeps the virtual clock running while the export itself uses no timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

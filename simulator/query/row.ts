@@ -20,7 +20,7 @@ export interface Row {
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
-/** Selects messages. One call may decide for many messages that are equal in all fields it reads. */
+/** Selects messages. One call may decide for many equal messages. */
 export interface Filter {
   /** Lower-case names of the fields that the filter reads. */
   readonly reads: ReadonlySet<string>;

@@ -12,7 +12,7 @@ import { aboveZero, count, duration, listOf, object, oneOf, positive, share, tex
 export type MomentScenario = number | string;
 
 export interface LogScenario {
-  /** NDJSON files with log messages, which the simulator reads at its start. */
+  /** NDJSON files with log messages. The simulator reads them at its start. */
   readonly files?: readonly string[];
   /** Random seed of the generated messages. Default: the scenario's seed. */
   readonly seed?: number;

@@ -19,7 +19,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** The error for an invalid request body. The prefix of `code` is added later. */
+/** Error for an invalid request body. The prefix of `code` is added later. */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;

@@ -17,7 +17,7 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors by their JSON. Collectors with equal properties share one object. */
+  /** Properties of collectors by their JSON, so that equal properties are in memory once. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;

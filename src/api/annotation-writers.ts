@@ -8,8 +8,8 @@ const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
 /**
- * Returns the writers of logfleet's annotations, if there are any. If several field managers own an annotation, the
- * earliest counts.
+ * Returns the writers of logfleet's annotations, if there are any. If several field managers wrote an annotation, the
+ * earliest one counts.
  */
 export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
   if (!Array.isArray(managedFields)) return undefined;

@@ -13,7 +13,7 @@ import type { Condition } from './generated/collector-version-policy.ts';
 export type { Condition };
 
 /**
- * Types of conditions, in the order of a status.
+ * Types of conditions, in the order in which a status lists them.
  *
  * - `Ready`: always present. True: the spec is fulfilled. False: not yet, or a user must act. Unknown: paused.
  * - `Reconciling`: logfleet is working, or waits for an event that needs no user.
@@ -60,7 +60,7 @@ export const reasons = {
   rollingOut: 'RollingOut',
   /** The policy only observes (`mode: Observe`), although some collectors do not run the target version. */
   observing: 'Observing',
-  /** A person must approve the next stage. */
+  /** A user must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
   /** All collectors of a stage run the target version, and are watched before the next stage starts. */
   soaking: 'Soaking',
@@ -151,7 +151,7 @@ export const reasons = {
   rolledBack: 'RolledBack',
   /** No collector of a stage reached the target version. */
   stageInconclusive: 'StageInconclusive',
-  /** A person aborted the rollout. */
+  /** A user aborted the rollout. */
   aborted: 'Aborted',
   /** Upgrades of some collectors failed, with all retries exhausted. */
   collectorsFailed: 'CollectorsFailed',
@@ -253,7 +253,7 @@ export const reasons = {
   overlapping: 'Overlapping',
 } as const;
 
-/** Maximum length of a message in characters. A longer message ends in `…`. */
+/** Maximum length of a condition's message in characters. A longer message ends in `…`. */
 export const maxMessageLength = 1024;
 
 export interface ConditionChange {

@@ -34,7 +34,7 @@ export function resembles(written: string, name: string): boolean {
 /** Maximum length of a text that is compared with known names. */
 const longestCompared = 64;
 
-/** Returns how many letters must be inserted, deleted, replaced or swapped. */
+/** Returns how many letters must be changed to turn one text into the other. */
 function editDistance(left: string, right: string): number {
   if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
   let before: number[] = [];

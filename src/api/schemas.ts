@@ -36,5 +36,5 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/** Resource or part of it, as in a manifest: without defaults, and null for absent fields. */
+/** Resource or part of a resource, as in a manifest: without defaults, and null for absent fields. */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

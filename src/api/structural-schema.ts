@@ -3,7 +3,7 @@
 /** CEL rule (`x-kubernetes-validations`) for a value. */
 export interface ValidationRule {
   readonly rule: string;
-  /** What is wrong with a value that breaks the rule. Undefined if this is obvious. */
+  /** What is wrong with a value that breaks the rule. Undefined if the value itself makes this clear. */
   readonly problem?: string;
   readonly remedy: string;
   /** Path of the field in errors of this rule, such as `.values`. Default: the value itself. */

@@ -5,7 +5,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new LogfleetError({ code: 'bug.assertion', message, handling: { kind: 'bug' } });
 }
 
-/** Default case of a `switch` over all values of a type. A missing case does not compile. */
+/** Makes the compiler check that a `switch` has all cases. Call it in the default case. */
 export function unreachable(value: never): never {
   throw new LogfleetError({
     code: 'bug.unreachable',

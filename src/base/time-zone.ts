@@ -41,7 +41,7 @@ export class TimeZone {
   readonly #offsetsMs = new Map<number, number>();
   /** Cache: instant of the clock change of a UTC day. */
   readonly #changesMs = new Map<number, number>();
-  /** Cache: UTC offset in ms of a whole local day; undefined near a clock change. */
+  /** Cache: UTC offset in ms of each local day. Undefined if clocks change near that day. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
   /** Throws a RangeError for an unknown name. */
@@ -85,7 +85,7 @@ export class TimeZone {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /** Returns the UTC offset in ms of the whole local day; undefined near a clock change. */
+  /** Returns the UTC offset in ms of a whole local day. Undefined if clocks change near that day. */
   steadyOffsetMs(localMs: number): number | undefined {
     return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
   }

@@ -31,9 +31,7 @@ export interface OperatorVersion {
 /** Maximum time in ms to wait for the API server. */
 const deadlineMs = 3_000;
 
-/**
- * Returns whether a cluster is configured by a flag, a variable, a kubeconfig or a pod. Does not read the kubeconfig.
- */
+/** Returns whether a flag, a variable, a kubeconfig or a pod selects a cluster. Does not read the kubeconfig. */
 export function namesCluster({ kubeconfig, context }: ClusterOptions, env: CommandContext['env']): boolean {
   const named = [kubeconfig, context, env['KUBECONFIG'], env['KUBERNETES_SERVICE_HOST']];
   return named.some(Boolean) || existsSync(path.join(env['HOME'] || homedir(), '.kube/config'));

@@ -1,4 +1,4 @@
-/** Converts the flags of `logfleet export` to a manifest. Messages about this manifest name the flags. */
+/** Converts the flags of `logfleet export` to a manifest. Error messages name the flags. */
 
 import path from 'node:path';
 import { Document } from 'yaml';

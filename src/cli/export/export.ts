@@ -59,7 +59,7 @@ const statusIntervalMs = 1_000;
 interface Run {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
-  /** Destination of an export that flags define. Undefined with a manifest. */
+  /** Destination of an export that flags define. Undefined if a manifest defines the export. */
   readonly sink?: ExportSink;
   readonly secrets: readonly SourceFile[];
   readonly options: ExportOptions;
@@ -172,7 +172,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
   // Writes the rows before it reports success, because the reader of the rows may close the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // No later command can read the status, which is in memory.
+  // The status is only in memory, so no later command can read it.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));

@@ -20,7 +20,7 @@ import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 export interface WorkerIdentity {
   readonly index: number;
   readonly job: string;
-  /** Uid of the SearchExport. A later export of the same name gets no progress. */
+  /** Uid of the SearchExport, so that no progress is written to a later export of the same name. */
   readonly exportUid: string;
 }
 

@@ -152,7 +152,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns a valid policy with this selector, for validation by the rules of policies. */
+/** Returns a valid policy with this selector, so that the rules for policies can check it. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

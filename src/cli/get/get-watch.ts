@@ -31,7 +31,7 @@ export interface GetRequest {
 
 interface Presenter {
   show(resources: readonly AnyResource[]): void;
-  /** Warns that changes cannot be read. Without `message`, removes the warning. */
+  /** Shows a warning that changes cannot be read. Without `message`, removes the warning. */
   trouble(message: string | undefined): void;
   idle(note: string | undefined): void;
   end(): void;

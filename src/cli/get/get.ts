@@ -75,7 +75,7 @@ async function show(request: GetRequest): Promise<void> {
   if (note !== undefined) stderr.write(`${note}\n`);
 }
 
-/** Warns that no operator process works on the directory. Undefined if one does, or if nothing is left to do. */
+/** Returns a warning if no operator process works on the directory, because the shown statuses may be outdated. */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
   const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));

@@ -115,7 +115,7 @@ function approve(
   );
 }
 
-/** Renders how many collectors of the stage the approval lets upgrade. */
+/** Renders how many collectors of the stage can be upgraded after the approval. */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';

@@ -62,7 +62,7 @@ function renderResumption(
   return `${done}, but the whole operator is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
 }
 
-/** Returns what pauses the whole operator, if known. In a cluster, it is read from the status. */
+/** Returns what pauses the whole operator. Undefined if this is unknown. */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {
     const { pausedBy } = reader.pauseOfAll();

@@ -35,7 +35,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar. A shorter bar shows less than the numbers beside it. */
+/** Minimum length of a bar in columns. A shorter bar shows nothing more than the numbers beside it. */
 const shortestBar = 6;
 const gap = '  ';
 

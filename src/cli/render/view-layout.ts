@@ -39,7 +39,10 @@ export interface KindView<R extends AnyResource> {
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
   /** Returns the progress in one line. Empty without progress. */
   figuresOf(status: StatusOf<R>): string;
-  /** Returns a text whose change prints a new line. Without this function, each change of a resource does. */
+  /**
+   * Returns a text that represents the progress. Outside of terminals, a new line is printed only when this text
+   * changes.
+   */
   keyOf?(status: StatusOf<R>): string;
   /** Returns why a resource waits. Undefined while it makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
@@ -59,7 +62,7 @@ interface Parts {
   readonly figure: string | undefined;
   /** Lines about the progress, after the headline. */
   readonly figures: readonly string[];
-  /** Why the resource waits for something other than a user. Undefined if it does not. */
+  /** Why the resource waits for something other than a user. Undefined if it does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
   /** Blocks for views of unlimited height. */

@@ -98,7 +98,7 @@ export async function openView(
   );
 }
 
-/** Warns that no operator process works on the directory. Undefined if one does. */
+/** Returns a warning if no operator process works on the directory. `dir` is the directory as the user wrote it. */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
   return `No process works on ${dir}, so nothing happens there. To start one: logfleet run ${shellWord(dir)}`;

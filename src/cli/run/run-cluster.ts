@@ -78,7 +78,7 @@ export async function runInCluster(
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
   await aborted(signal);
   log.info('logfleet is stopping', { signal: signal.reason });
-  // The next leader may start as soon as the Lease is free.
+  // The Lease is released last, because the next leader may start at once.
   await operator.stop();
   await notifier?.stop(notificationGraceMs);
   await host.stop();

@@ -32,9 +32,9 @@ export interface ListPage {
   /** Index of the first row among all matching resources, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /** Matching resources of each kind, without regard to the filter's kind. */
+  /** Number of matching resources of each kind. The filter's own kind is ignored. */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /** Matching resources in each state, without regard to the filter's state. */
+  /** Number of matching resources in each state. The filter's own state is ignored. */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 

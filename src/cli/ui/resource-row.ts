@@ -29,7 +29,7 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the numbers of a row, which depend on the kind. */
+/** Returns the numbers that a row of the list shows for a resource. */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

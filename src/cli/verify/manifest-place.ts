@@ -112,7 +112,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Returns a text about unreadable folders, such as lost+found, for users who find no export. */
+/** Returns a text that names unreadable folders, such as lost+found. Users see it if no export is found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';

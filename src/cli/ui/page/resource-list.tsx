@@ -156,7 +156,7 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     setFocused(0);
     focusedId.current = undefined;
   }, [filter]);
-  // The details are hidden without a selection, so the focus returns to the list.
+  // Without a selection, the details are hidden, so the focus returns to the list.
   useLayoutEffect(() => {
     if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
     hadSelection.current = selected !== '';
