@@ -1,3 +1,4 @@
+/** Authenticates requests by HTTP basic credentials (service.md 5.1). */
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 
