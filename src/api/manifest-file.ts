@@ -136,7 +136,7 @@ function parseDocuments(text: string): ManifestFile {
       const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
-      // Aliases are the only cause of errors here: an alias names no anchor, or the aliases expand to too many nodes.
+      // The only possible error: an alias names no anchor, or expands to too many nodes.
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
@@ -173,7 +173,7 @@ function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean)
   return offset;
 }
 
-/** Returns the offset of the first YAML alias whose anchor does not occur before it. */
+/** Returns the offset of the first YAML alias without an earlier anchor. */
 function firstDanglingAlias(parsed: Document.Parsed): number | undefined {
   const anchors = new Set<string>();
   return firstOffset(parsed, (node) => {
@@ -183,7 +183,7 @@ function firstDanglingAlias(parsed: Document.Parsed): number | undefined {
   });
 }
 
-/** Returns the offset of the first duplicate key of a YAML mapping. The YAML parser's own check is off, because it takes quadratic time. */
+/** Returns the offset of the first duplicate key. The YAML parser's own check takes quadratic time. */
 function repeatedKey(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {

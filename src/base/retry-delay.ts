@@ -5,23 +5,23 @@ import type { Random } from './random.ts';
 /** Delay in ms before a retry of an error that a user must fix. Nothing notifies logfleet of the fix. */
 export const stallRetryMs = 30_000;
 /**
- * Delay in ms before a request is sent again that the service has refused twice in a row for its credentials. A correction of the
- * Secret or a request of a person ends this delay.
+ * Delay in ms before the next request after the service refused the credentials twice. A change of the Secret ends the
+ * delay.
  */
 export const refusalRetryMs = 600_000;
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
-/** Codes of errors with which the service refuses the credentials (401), or a right of their user (403). */
+/** Codes of errors for refused credentials (401) or a missing right (403). */
 const refusals: ReadonlySet<string> = new Set(['service.unauthorized', 'service.forbidden', 'account.unauthorized']);
 
-/** Returns whether the service refused the credentials or a right of their user, so that only a person can help. */
+/** Returns whether the service refused the credentials or a right, so that only a user can help. */
 export function isRefusal(error: LogfleetError | undefined): boolean {
   return error !== undefined && refusals.has(error.code);
 }
 
-/** Consecutive failures of requests of one kind. A success of another kind of request does not end them. */
+/** Consecutive failures of one kind of request. Successes of other requests do not end them. */
 export class FailureRecord {
   #error: LogfleetError | undefined;
   #count = 0;
@@ -37,7 +37,7 @@ export class FailureRecord {
     return this.#count;
   }
 
-  /** Monotonic time in ms of the next request after the last failure. */
+  /** Monotonic time in ms at which the next request may be sent. */
   get untilMs(): number {
     return this.#untilMs;
   }
@@ -66,19 +66,14 @@ export class FailureRecord {
   }
 }
 
-/**
- * Returns the number of failures on which the delay after `error` depends: `count`, or 0 for the first refusal after other failures.
- * Such a refusal may be wrong (10.1), so it has a short delay.
- */
+/** Returns the number of failures for the delay: `count`, or 0 for a first refusal, which may be wrong (10.1). */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
 }
 
 /**
- * Returns the delay in ms before a retry after this error. If the error itself names a delay, the longer of both delays
- * applies, so `Retry-After: 0` causes no rapid retries. The first refusal of credentials may be wrong (10.1), so only repeated
- * refusals have a long delay.
- * @param failures number of consecutive failures before this one
+ * Returns the delay in ms before a retry. A delay in the error applies if it is longer. Only repeated refusals of
+ * credentials have a long delay (10.1). @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {
   const { handling } = error;

@@ -1,7 +1,4 @@
-/**
- * Writes lines about failures that are retried. A failure is written at once, and again at growing intervals with its
- * start while it lasts (H2). Its end is written once.
- */
+/** Writes failures that are retried: at once, at growing intervals, and when they end (H2). */
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
 
@@ -22,7 +19,7 @@ export class TroubleLines {
   readonly #write: (line: string) => void;
   readonly #troubles = new Map<string, Trouble>();
 
-  /** @param write writes a line, which is given without a line break */
+  /** @param write writes a line, given without a line break */
   constructor(clock: Clock, write: (line: string) => void) {
     this.#clock = clock;
     this.#write = write;
@@ -46,7 +43,7 @@ export class TroubleLines {
     this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
   }
 
-  /** Writes that `subject` works again. Does nothing if no failure of `subject` was written. */
+  /** Writes that `subject` works again, if its failure was written. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;

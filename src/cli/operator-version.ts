@@ -1,7 +1,6 @@
 /**
- * Reads the versions of the operators in a cluster from their Leases, and compares them with the version of this program. The
- * leader writes its version to the Lease as an annotation, so the version belongs to the process that is the leader. The Leases also
- * show whether an operator process works in the cluster.
+ * Reads the versions of the operators in a cluster from their Leases. The leader writes its version as an annotation.
+ * The Leases also show whether an operator process works.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -24,7 +23,7 @@ export interface OperatorVersion {
   readonly namespace: string;
   /** Version of the last leader. Undefined if none wrote its version. */
   readonly version: string | undefined;
-  /** Wall time in ms at which the leader renewed the Lease last. Undefined if no process holds the Lease. */
+  /** Wall time in ms of the last renewal of the Lease. Undefined if no process holds it. */
   readonly renewedMs?: number | undefined;
 }
 
@@ -93,15 +92,12 @@ function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>
 }
 
 /**
- * Time in ms without a renewal of its Lease after which an operator counts as ended. It is longer than the 15 s after which
- * another operator takes the Lease, because the clocks of this machine and of the cluster may differ.
+ * Time in ms without a renewal of its Lease after which an operator counts as ended. It is long, because the clocks of
+ * this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;
 
-/**
- * Returns a warning that no operator process works in the cluster, or in one namespace of it. Undefined if a process works
- * there, or if this is unknown: the user may not read Leases, the API server fails, or there is no Lease.
- */
+/** Returns a warning if no operator process works in the cluster or namespace. Returns no warning if this is unknown. */
 export async function idleClusterNote(
   client: ApiClient,
   clock: Pick<Clock, 'now'>,

@@ -116,10 +116,7 @@ export interface OperatorSwitch {
   /** Cause of the operator's pause, for use after "paused by". Undefined without a pause. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
-  /**
-   * Returns a warning that no operator process works there, with a command that helps. Undefined if a process works there, or if the user
-   * may not read the Lease of the operator.
-   */
+  /** Returns a warning if no operator process works there. Returns no warning if this is unknown. */
   idleNote(): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -186,11 +186,7 @@ function figuresOf(
   return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
 }
 
-/**
- * Returns how many bytes the log service will scan for one scan of the whole range (`ofRange`), and for all searches including those that
- * count rows. `ofCounts` are the bytes that the counting searches scanned. Undefined if the service reports no bytes, or if the number of
- * rows is unknown.
- */
+/** Returns the bytes that one scan of the whole range (`ofRange`) and all searches scan. Undefined if unknown. */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,
   { messageCount, scannedBytes: ofFirst }: JobProgress,
@@ -200,12 +196,11 @@ function scansOf(
   if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
   if (rowsBasis === 'Counted' && segments.length > 1) {
     const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-    // The counting searches scanned the whole time range, so the bytes of the remaining searches are estimated in proportion to the length
-    // of their time ranges.
+    // Estimates the remaining bytes by length of time, because the counting searches scanned the whole time range.
     const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
     return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
   }
-  // If the service cut the first search short, it scanned only the rows that it found.
+  // An incomplete first search scanned only the rows that it found.
   const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
   return { ofRange, ofSearches: ofRange + ofCounts };
 }

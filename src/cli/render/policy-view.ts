@@ -110,10 +110,7 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   return isWaiting ? `waiting for ${rollout.waitingFor}` : undefined;
 }
 
-/**
- * Removes the numbers of collectors and their target version from a status whose state is `Progressing`. An earlier process wrote
- * them, and this process has not listed the collectors yet.
- */
+/** Removes old numbers of collectors from a `Progressing` status. This process has not listed the collectors yet. */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;

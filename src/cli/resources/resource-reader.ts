@@ -28,9 +28,9 @@ export interface RetainedResource {
 }
 
 export interface ResourceReader {
-  /** True for a directory. In a cluster, a command that only shows resources reads nothing else, because the user may lack the rights. */
+  /** True for a directory. In a cluster, commands read little, because the user may lack rights. */
   readonly isDirectory: boolean;
-  /** Name of the cluster or directory in messages, such as `context kind-dev` or `./policies`. */
+  /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
   /** Namespace for names without one. Undefined to search all namespaces. */
   readonly defaultNamespace: string | undefined;
@@ -49,15 +49,9 @@ export interface ResourceReader {
     onTrouble?: (message: string | undefined) => void,
   ): Promise<void>;
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
-  /**
-   * Returns a warning that no operator process works on the resources, with a command that helps. Undefined if a process works on
-   * them, or if the user may not read the Leases of the operators.
-   */
+  /** Returns a warning if no operator process works on the resources. Returns no warning if this is unknown. */
   idleNote(): Promise<string | undefined>;
-  /**
-   * Returns the retained resources (manifest deleted, state kept), ordered by namespace and name. The method is absent for a cluster, where
-   * resources are never retained.
-   */
+  /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
   /** Returns the cause of a pause of the whole operator. Absent for a cluster, which may have several operators. */
   pauseOfAll?(): OperatorSettings;

@@ -157,12 +157,10 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 };
 const mostRanges = 5;
 
-/**
- * Renders the time ranges of the export with their proof levels. For many ranges, renders the number of rows for each proof level instead.
- */
+/** Renders how each time range was checked. For many ranges, renders only numbers of rows. */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  // Records have neither sizes nor times that the service could compute.
+  // The service computes neither sizes nor times of records.
   const others = results === 'Records' ? () => '' : renderNotCompared;
   if (proof.length <= mostRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
@@ -189,7 +187,7 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/** Names the figures that were not compared with the service in at least one of the proven ranges; empty if there are none. */
+/** Names the values that were not compared with the service in at least one checked time range. */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));
@@ -288,7 +286,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line about a complete export, with what the lowest proof level of its ranges shows. */
+/** Last line about a complete export. It says how the export was checked. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

@@ -46,7 +46,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   } else if (!isOne) {
     const verified = places.length - notProven.length;
     const counts = `${counted(places.length, 'export')}: ${verified} verified`;
-    // The reports of several exports are long, so the summary names the failed exports again.
+    // Names the failed exports again, because the reports are long.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);
   }
