@@ -102,9 +102,7 @@ function isKnownName(zone: string): boolean {
 /** Returns a valid name that differs only in case. */
 function spellingOf(zone: string): string | undefined {
   const lower = zone.toLowerCase();
-  const spelling = timeZoneNames()
-    .values()
-    .find((name) => name.toLowerCase() === lower);
+  const spelling = [...timeZoneNames()].find((name) => name.toLowerCase() === lower);
   return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 
