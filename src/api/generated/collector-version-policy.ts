@@ -17,8 +17,8 @@ export interface CollectorVersionPolicySpec {
    */
   readonly target: Target;
   /**
-   * Whether collectors that run a newer version than the target are downgraded. If false (default), such collectors
-   * keep their version, and the condition `Stalled` reports `DowngradeNotAllowed`.
+   * Whether collectors with a newer version than the target are downgraded. If false (default), they keep their
+   * version, and the condition `Stalled` reports `DowngradeNotAllowed`.
    */
   readonly allowDowngrade: boolean;
   /**
@@ -56,16 +56,16 @@ export interface CollectorVersionPolicySpec {
   /** Stages and order of the upgrades, and the maximum number of upgrades at the same time. */
   readonly strategy: Strategy;
   /**
-   * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that failed
-   * or timed out, or an upgraded collector that went offline, left the target version or sent too few messages before
-   * the end of its stage. An upgrade that the log service refused is no failure. If no `maxFailures` is set, here or in
-   * a stage, a stage does not end while one of its collectors has failed with all retries exhausted.
+   * Number of failures that a rollout tolerates, and the reaction to more failures. An upgrade that failed or timed out
+   * is a failure, unless the log service refused it. So is an upgraded collector that went offline, left the target
+   * version or sent too few messages before the end of its stage. Without any `maxFailures`, a failed collector keeps
+   * its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
-   * Treatment of collectors that are offline. With `Skip` (default), stages choose no offline collectors, and a
-   * collector that comes back online is upgraded with the last stage. With `Wait`, stages choose offline collectors,
-   * too, and a stage ends only after its collectors are back online.
+   * Treatment of offline collectors. With `Skip` (default), stages choose only online collectors. A collector that
+   * comes back online is upgraded with the last stage. With `Wait`, stages also choose offline collectors, and end only
+   * after these are back online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';
   /** Times at which upgrades may start. By default, upgrades start at any time. */
@@ -141,10 +141,10 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * Comparison of the collector's field with `values`. `In` means equal to one of them, and `NotIn` means equal to none
-   * of them or missing. `Exists` and `DoesNotExist` test whether the collector has the field. `Lt`, `Lte`, `Gt` and
-   * `Gte` mean older, not newer, newer and not older than the version in `values`, and are allowed only with the field
-   * `collectorVersion`.
+   * Comparison of the collector's field with `values`. `In`: the field equals one value. `NotIn`: it equals no value,
+   * or is missing. `Exists` and `DoesNotExist`: whether the collector has the field. Only for the field
+   * `collectorVersion`: older (`Lt`), not newer (`Lte`), newer (`Gt`) or not older (`Gte`) than the version in
+   * `values`.
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
@@ -256,10 +256,9 @@ export interface MessageAnalysis {
    */
   readonly duration: string;
   /**
-   * Period before the upgrade with which the messages after the upgrade are compared. `BeforeUpgrade` (default) is the
-   * period just before the stage started. `DayBefore` is the same time of day (UTC) on an earlier day, and `WeekBefore`
-   * also on the same weekday, for traffic with a daily or weekly rhythm. The latest such period before the start of the
-   * stage is used.
+   * Earlier period with which the messages after the upgrade are compared. `BeforeUpgrade` (default) is the period just
+   * before the stage started. `DayBefore` is the same time of day (UTC) on the latest day before the stage started, and
+   * `WeekBefore` also on the same weekday. Use them for traffic with a daily or weekly rhythm.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
@@ -275,10 +274,10 @@ export interface MessageAnalysis {
 }
 
 /**
- * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that failed
- * or timed out, or an upgraded collector that went offline, left the target version or sent too few messages before the
- * end of its stage. An upgrade that the log service refused is no failure. If no `maxFailures` is set, here or in a
- * stage, a stage does not end while one of its collectors has failed with all retries exhausted.
+ * Number of failures that a rollout tolerates, and the reaction to more failures. An upgrade that failed or timed out
+ * is a failure, unless the log service refused it. So is an upgraded collector that went offline, left the target
+ * version or sent too few messages before the end of its stage. Without any `maxFailures`, a failed collector keeps its
+ * stage from ending.
  */
 export interface FailurePolicy {
   /**
@@ -295,9 +294,9 @@ export interface FailurePolicy {
   readonly minSamples: number;
   /**
    * Reaction to more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade until a person
-   * runs `logfleet retry`. `Rollback` returns the collectors that this rollout upgraded to their former versions; after
-   * the rollout is completed, `Rollback` has the effect of `Pause`. `Continue` continues the rollout and reports the
-   * failures in the condition `Ready`.
+   * runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions, but has the effect of
+   * `Pause` once the rollout is completed. `Continue` continues the rollout and reports the failures in the condition
+   * `Ready`.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -469,9 +468,8 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Heartbeat of this operator, which is the latest time at which it showed that it is running. To ask whether the
-   * others are running, an operator writes the current time into its own entry. Each running operator answers by
-   * copying this time into its own entry.
+   * Latest time at which this operator showed that it is running. When another operator writes a newer time into its
+   * entry, this operator copies that time into its own entry.
    */
   readonly seen: string;
 }
@@ -504,9 +502,9 @@ export interface Rollout {
    */
   readonly stage?: string;
   /**
-   * Estimated time at which the last collector is upgraded, computed from the end of a running soak and from the speed
-   * of the last 15 minutes. The estimate does not include later soaks, approvals and maintenance windows, but `logfleet
-   * plan` does. Absent when the speed is unknown, and while the rollout waits for a person.
+   * Estimated time at which the last collector is upgraded, computed from the running soak and the speed of the last 15
+   * minutes. It does not include later soaks, approvals and maintenance windows; `logfleet plan` does. Absent when the
+   * speed is unknown, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**
@@ -572,9 +570,8 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors that the stage chose when it started or, before its start, would choose now. For a last stage
-   * with neither `size` nor `selector`, it is the number of collectors in no other stage that were upgraded or can be
-   * upgraded.
+   * Number of collectors that the stage chose when it started or, before its start, would choose now. A last stage
+   * without `size` and `selector` counts all collectors in no other stage that are upgraded or can be upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
@@ -620,11 +617,10 @@ export interface StageStatus {
  */
 export interface StageAnalysisStatus {
   /**
-   * State of the message analysis of the stage. With `Pending`, the counting period after the upgrade (`result`) has
-   * not ended. With `Running`, the messages are being counted. With `Unavailable`, the log service gave no reliable
-   * count, and the search is repeated. With `Passed`, no judged collector sent too few messages, and with `Failed`, at
-   * least one did. With `Inconclusive`, no collector could be judged, because all sent too few messages before the
-   * upgrade, or were upgraded after the period in `result` began.
+   * State of the message analysis. `Pending`: the counting period after the upgrade (`result`) has not ended.
+   * `Running`: messages are being counted. `Unavailable`: the log service gave no reliable count, and the search is
+   * repeated. `Passed`: no collector sent too few messages. `Failed`: at least one collector did. `Inconclusive`: no
+   * collector could be judged, because all sent few messages before the upgrade, or were upgraded too late.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
@@ -638,7 +634,7 @@ export interface StageAnalysisStatus {
   readonly quiet?: number;
   /**
    * Number of collectors that the message analysis could not judge. They sent fewer messages than `minMessages` before
-   * the upgrade, or were upgraded after the second counting period (`result`) began.
+   * the upgrade, or were upgraded during the counting period after it.
    */
   readonly unjudged?: number;
   /** Number of bytes that the searches of the message analysis scanned, if the log service reports it. */
@@ -690,11 +686,10 @@ export interface QuietMember {
  */
 export interface RecoveryStatus {
   /**
-   * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. With
-   * `Pending`, the counting period after the rollback has not ended. With `Running`, the messages are being counted.
-   * With `Unavailable`, the log service gave no reliable count, and the search is repeated. With `Recovered`, all
-   * collectors that were not deleted send enough messages again. With `StillQuiet`, at least one collector still sends
-   * too few.
+   * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. `Pending`:
+   * the counting period after the rollback has not ended. `Running`: messages are being counted. `Unavailable`: the log
+   * service gave no reliable count, and the search is repeated. `Recovered`: all collectors that still exist send
+   * enough messages. `StillQuiet`: at least one collector sends too few.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
@@ -735,8 +730,8 @@ export interface CollectorCounts {
   readonly updated: number;
   /**
    * Number of collectors that are being upgraded. A collector counts until the service's collector list shows the
-   * result of its upgrade. This number can exceed `strategy.maxInProgress`, because it includes ended upgrades and
-   * upgrades that other tools and policies started.
+   * result of its upgrade. The number can exceed `strategy.maxInProgress`, because it includes upgrades by other tools
+   * and policies, and upgrades that have just ended.
    */
   readonly inProgress: number;
   /**

@@ -18,8 +18,7 @@ export interface SearchExportScheduleSpec {
   /**
    * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
    * past, runs for all time since then are created. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was created. logfleet stores this default at the destination. A SearchExportSchedule that is
-   * deleted and created again therefore keeps the default.
+   * SearchExportSchedule was created, even if it is deleted and created again.
    */
   readonly startTime?: string;
   /**
@@ -167,9 +166,8 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Heartbeat of this operator, which is the latest time at which it showed that it is running. To ask whether the
-   * others are running, an operator writes the current time into its own `seen`. Each running operator answers by
-   * copying this time into its own `seen`.
+   * Latest time at which this operator showed that it is running. When another operator writes a newer time into its
+   * `seen`, this operator copies that time into its own `seen`.
    */
   readonly seen: string;
 }

@@ -14,9 +14,9 @@ export interface SearchExportSpec {
   };
   /**
    * Query in the language of the log service. If all operators work row by row (`where`, `parse`, `fields`, `json` and
-   * similar), logfleet splits the time range into several searches. The query may then find any number of rows. Any
-   * other query, such as an aggregation, runs as one search job. The result of that search job is incomplete if it has
-   * more rows than the service returns for one search.
+   * similar), logfleet splits the time range into several searches, so the query may find any number of rows. Any other
+   * query, such as an aggregation, runs as one search job, which is incomplete if it finds more rows than the service
+   * returns.
    */
   readonly query: string;
   /**
@@ -48,9 +48,9 @@ export interface SearchExportSpec {
   readonly requiresRawMessages?: boolean;
   /**
    * Maximum number of search jobs that the export runs at the same time, from 1 to 30 (default 4). One additional
-   * search job may count rows, to decide how to divide the time range. Fewer jobs run while other exports use up the
-   * request limits of the log service. The pods of a Kubernetes Job divide this number, and each pod runs at least one
-   * search job. Can be changed while the export runs.
+   * search job may count rows. Fewer jobs run while other exports use up the request limits of the log service. The
+   * pods of a Kubernetes Job share this number, with at least one search job each. Can be changed while the export
+   * runs.
    */
   readonly parallelism: number;
   /** Format, compression and folders of the exported files. */
@@ -77,10 +77,10 @@ export interface SearchExportSpec {
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * Treatment of an interval (a part of the time range) that repeated searches cannot prove complete. With `Fail`
-   * (default), the export stalls, and its condition shows the expected and the received number of rows. With `Keep`,
-   * the received rows are written, and `status.incomplete` and the export manifest mark the interval as incomplete.
-   * Rows of a search that reported errors are never written.
+   * Treatment of a part of the time range that repeated searches cannot prove complete. With `Fail` (default), the
+   * export stalls, and its condition shows the expected and the received number of rows. With `Keep`, the received rows
+   * are written, and `status.incomplete` and the export manifest mark this part as incomplete. Rows of a search with
+   * errors are never written.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
@@ -163,8 +163,8 @@ export interface OutputSpec {
   /**
    * Division of the data files by time into folders. `Day` writes to `data/dt=2026-11-01/` and `Hour` to
    * `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that they need.
-   * `None` (default) divides nothing. A row belongs to the day and hour of its `_messagetime` (of its `_receipttime` if
-   * `byReceiptTime` is true) in the time zone of the export. An export may have at most 9,000 such folders.
+   * `None` (default) divides nothing. A row belongs to the day and hour of its `_messagetime` (or `_receipttime`, if
+   * `byReceiptTime` is true) in the time zone of the export. An export has at most 9,000 such folders.
    */
   readonly partitionBy: 'None' | 'Day' | 'Hour';
   /** Settings of CSV files. Allowed only if `format` is `CSV`. */
@@ -404,10 +404,10 @@ export interface ExecutionSpec {
  */
 export interface ExportJobSpec {
   /**
-   * Number of pods that export different intervals (parts of the time range) at the same time, from 1 to 4 (default 1).
-   * At most four pods of all exports run for one user of the log service, because each pod needs a share of the user's
-   * request limits. If fewer shares are free, the export starts with fewer pods. A query that cannot be split into
-   * intervals runs in one pod, and so does an export with `limits.maxMessages`.
+   * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). All exports
+   * of one user of the log service run at most four pods, because each pod needs a share of the user's request limits.
+   * If fewer shares are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query
+   * that cannot be split, runs in one pod.
    */
   readonly workers: number;
   /**
@@ -572,8 +572,7 @@ export interface ImagePullSecret {
 export interface LimitsSpec {
   /**
    * Maximum number of rows to export, without a limit by default. An export that reaches the limit starts no further
-   * search and fails. Running searches are still read to their end, so the export can exceed the limit by the rows of
-   * one search.
+   * search and fails. Running searches are read to their end, so the export can exceed the limit.
    */
   readonly maxMessages?: number;
   /**
@@ -623,9 +622,9 @@ export interface SearchExportStatus {
    */
   readonly completionTime?: string;
   /**
-   * Estimated time at which the export completes, computed from its speed in the last ten minutes and from the expected
-   * duration of the digest (`spec.proof`). Never in the past while the operator runs. Absent if there is no estimate,
-   * if the export completes within seconds, or if it waits for a person.
+   * Estimated time at which the export completes, computed from its speed in the last ten minutes and the expected
+   * duration of the digest (`spec.proof`). Absent if there is no estimate, if the export completes within seconds, or
+   * if it waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /** Time range that is exported (`spec.timeRange`), converted to UTC. */
@@ -642,16 +641,15 @@ export interface SearchExportStatus {
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
-   * Running pods of the export's Kubernetes Job. Each item has the progress of the whole export, as far as the pod
-   * knows it, and the failure that blocks the pod, if any. Each pod writes its own item, if its ServiceAccount has the
-   * right to do so.
+   * Running pods of the export's Kubernetes Job. Each pod writes its own item, if its ServiceAccount has the right to
+   * do so: the progress of the whole export, as far as the pod knows it, and the failure that blocks the pod, if any.
    */
   readonly workers?: readonly WorkerStatus[];
   /** Search jobs of the export that are running at the log service. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * Number of written rows in each sixtieth of the time range, in order of time. `-1` means that no part of the
-   * sixtieth is exported yet. Empty until rows are written.
+   * Histogram: number of written rows in each of 60 equal parts of the time range, in order of time. `-1` means that
+   * nothing of this part is exported yet. Empty until rows are written.
    */
   readonly rowHistogram?: readonly number[];
   /** Latest intervals (parts of the time range) that could not be proven complete, newest first. */
@@ -683,9 +681,8 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Heartbeat of this operator, which is the latest time at which it showed that it is running. To ask whether the
-   * others are running, an operator writes the current time into its own `seen`. Each running operator answers by
-   * copying this time into its own `seen`.
+   * Latest time at which this operator showed that it is running. When another operator writes a newer time into its
+   * `seen`, this operator copies that time into its own `seen`.
    */
   readonly seen: string;
 }
@@ -712,8 +709,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported and no digest (`spec.proof`) is left. Parts of the range that are planned as one search count equally,
-   * regardless of their length, because they have similar numbers of rows.
+   * exported and no digest (`spec.proof`) is left. Each planned search counts the same, whatever the length of its part
+   * of the range, because all have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
