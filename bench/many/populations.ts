@@ -131,7 +131,13 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
     'searchexports',
     others.map((_, index) => searchExport(index + 1, {})),
   );
-  await objects.giveStatus('searchexports', others, status);
+  await objects.giveStatus('searchexports', others, changedNow(status));
+}
+
+/** Returns the status with conditions that changed now. The operator ignores conditions that are older than their resource. */
+function changedNow({ conditions = [], ...status }: Status): Status {
+  const lastTransitionTime = `${new Date(Date.now() + 1_000).toISOString().slice(0, 19)}Z`;
+  return { ...status, conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })) };
 }
 
 async function completed(name: string, objects: ClusterObjects, operator: OperatorOptions): Promise<Status> {
