@@ -16,7 +16,7 @@ interface Flag {
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
-  /** Values of the flag. Empty if any value is possible. */
+  /** Values that the flag accepts. Empty if the flag accepts any value. */
   readonly values: readonly string[];
 }
 
@@ -24,7 +24,7 @@ interface Subcommand {
   readonly name: string;
   readonly description: string;
   readonly flags: readonly Flag[];
-  /** Possible first arguments. If empty, the shell completes file names. */
+  /** Words that the shell offers as the first argument. If empty, the shell completes file names. */
   readonly words: readonly string[];
 }
 
@@ -169,7 +169,7 @@ function zshFlag({ names, description, takesValue, values }: Flag): string {
   return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }
 
-/** Completes only the first argument of a command from these words. */
+/** Returns the zsh specification that completes the first argument of a command from these words. */
 function zshWords(words: readonly string[]): string {
   const isPrefix = words.every((word) => word.endsWith('/'));
   return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);

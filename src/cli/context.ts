@@ -20,7 +20,7 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 export interface CommandContext {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Writes bytes to stdout. Resolves when the caller may reuse their memory. */
+  /** Writes bytes to stdout. Resolves when the caller may reuse the memory of `chunk`. */
   writeBytes(chunk: Uint8Array): Promise<void>;
   readStdin(): Promise<string | Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -52,7 +52,7 @@ function switchValue(text: string): boolean {
 /** A volume on the command line: `NAME=DIR`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
-/** Parses a volume `NAME=DIR` and adds it to the earlier ones. */
+/** Parses a volume in the form `NAME=DIR`, and adds it to the volumes of earlier flags. */
 export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {

@@ -1,4 +1,7 @@
-/** Manifests on the command line: reads and checks them, decodes their resources, and finds their Secrets. */
+/**
+ * Reads and checks the manifests that a command line names, decodes their resources, and finds the Secrets that these
+ * resources use.
+ */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -19,7 +22,10 @@ import type { SecretReader } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Returns whether manifests have no errors. Prints problems to stderr, except those that `render` omits. */
+/**
+ * Returns whether all manifests are free of errors. Prints problems to stderr, except problems for which `render`
+ * returns nothing.
+ */
 export function areValid(
   sources: readonly SourceFile[],
   { stderr }: Pick<CommandContext, 'stderr'>,
@@ -40,12 +46,15 @@ export function printFindings(
   return findings;
 }
 
-/** Decodes manifests. `namespace` is the default namespace. */
+/** Decodes manifests. Resources that specify no namespace get `namespace`. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }
 
-/** Returns the resources of one kind. Existing resources (in `placed`) keep uid, status and annotations. */
+/**
+ * Returns the resources of one kind. A resource that already exists (in `placed`) keeps its uid, status and
+ * annotations.
+ */
 export function resourcesIn<K extends KindName>(
   kind: K,
   decoded: readonly DecodedFile[],

@@ -61,7 +61,10 @@ function addNotifications(
   return documents;
 }
 
-/** Sets the image for export pods in the operator's Deployment, and returns the roles that they need. */
+/**
+ * Sets the image for pods of export Jobs in the operator's Deployment. Returns the roles that exports in Kubernetes Jobs
+ * need.
+ */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
   const { namespaces } = options;
@@ -91,7 +94,7 @@ function render(document: Document): string {
 
 const container = ['spec', 'template', 'spec', 'containers', 0];
 
-/** Sets the namespace of an object, and applies the flags of `logfleet manifests`. */
+/** Sets the namespace in a Kubernetes object, and applies the flags of `logfleet manifests` to the object. */
 function place(document: Document, namespace: string, options: ManifestsOptions): void {
   const kind = kindOf(document);
   if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);

@@ -1,6 +1,6 @@
 /**
- * Reads the versions of the operators in a cluster from their Leases. The leader writes its version as an annotation.
- * The Leases also show whether an operator process works.
+ * Reads the versions of a cluster's operators from annotations of their Leases, which the leaders write. The Leases
+ * also show whether an operator process is running.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -21,7 +21,7 @@ import { chooseCluster } from './resources/plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;
-  /** Version of the last leader. Undefined if none wrote its version. */
+  /** Version of the operator process that last became the leader. Undefined if no leader wrote its version. */
   readonly version: string | undefined;
   /** Wall time in ms of the last renewal of the Lease. Undefined if no process holds it. */
   readonly renewedMs?: number | undefined;
@@ -127,7 +127,7 @@ function describeUnknown(error: LogfleetError): string {
   return 'The version of the operator is unknown, because you have no permission to list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view there.';
 }
 
-/** Returns a warning if the major or minor versions differ. */
+/** Returns a warning if this program and the operator differ in their major or minor version. */
 function skewWarning(own: string, { namespace, version = '' }: OperatorVersion): string | undefined {
   const [ours, theirs] = [minorVersion(own), minorVersion(version)];
   if (ours === undefined || theirs === undefined || ours === theirs) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The operator: a host, the reconcilers of all kinds, and their controllers. It runs in a cluster, on a directory, or
- * in simulations.
+ * The operator consists of a host, the reconcilers of all kinds, and their controllers. It runs in a cluster, on
+ * directories of manifests, and in simulations.
  */
 
 import { Accounts } from '../account/accounts.ts';
@@ -98,7 +98,7 @@ export class Operator {
     this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
   }
 
-  /** Resolves when no resource has anything left to do. */
+  /** Resolves when the operator has nothing left to do for any resource. */
   async whenSettled(): Promise<void> {
     while (!this.#controllers.every((controller) => controller.idle())) {
       for (const controller of this.#controllers) await controller.whenSettled();

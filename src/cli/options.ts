@@ -1,4 +1,4 @@
-/** Types of parsed flags. A flag that was not given has no attribute. */
+/** Types of parsed command-line flags. If a flag was not given, its attribute is missing. */
 import type { ListenAddress } from '../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
@@ -33,12 +33,12 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** Namespaces of the resources. Absent: all. Never empty. */
+  /** Namespaces of the resources. If absent, resources of all namespaces. Never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Longest time in ms after an upgrade until every listing shows it. */
+  /** Maximum time in ms after an upgrade until every list of collectors from the service shows its effect. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
   /** Secret with the webhook of notifications: `webhook` or `logging/webhook`. */
@@ -47,14 +47,14 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
 
 export interface ManifestsOptions {
   readonly namespace: string;
-  /** Namespaces of the resources. Absent: all. Never empty. */
+  /** Namespaces of the resources. If absent, resources of all namespaces. Never empty. */
   readonly namespaces?: readonly string[];
   readonly image?: string;
-  /** Secrets that the operator may read. Absent: all. Never empty. */
+  /** Secrets that the operator may read. If absent, the operator may read all Secrets. Never empty. */
   readonly secrets?: readonly string[];
-  /** True to add rights and image for exports in Kubernetes Jobs. */
+  /** True to add what exports in Kubernetes Jobs need: roles and an image. */
   readonly exportJobs?: boolean;
-  /** Secret with the webhook of notifications. Absent: no notifications. */
+  /** Secret with the webhook for notifications. If absent, no notifications are sent. */
   readonly notificationSecret?: string;
 }
 
@@ -63,7 +63,7 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** True if the command must fail without permission to list all policies. */
+  /** True if the command must fail when the user has no permission to list the policies of all namespaces. */
   readonly allNamespaces?: boolean;
   /** Assumed duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;
@@ -74,7 +74,7 @@ export interface PlanOptions extends TargetOptions {
 }
 
 export interface FleetOptions extends TargetOptions {
-  /** Policy name or file whose Secret and selector the command uses. */
+  /** Name or file of the policy whose Secret and selector the command uses. */
   readonly policy?: string;
   readonly output: 'table' | 'wide' | 'json' | 'csv';
   /** Maximum wait for the log service, in ms. */
@@ -90,7 +90,7 @@ export interface GetOptions extends TargetOptions {
 export interface VersionOptions extends ClusterOptions {
   /** True to print only the local version. */
   readonly client?: boolean;
-  /** Namespace of the operator. Absent: operators of all namespaces. */
+  /** Namespace of the operator. If absent, operators of all namespaces. */
   readonly operatorNamespace?: string;
 }
 
@@ -116,7 +116,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly compression?: string;
   readonly partitionBy?: string;
   readonly [field: string]: unknown;
-  /** Name of the export. Selects one of several exports. */
+  /** Name of the export. If the manifests contain several exports, it selects one of them. */
   readonly name?: string;
   readonly namespace?: string;
   readonly secret?: readonly string[];

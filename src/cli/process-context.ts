@@ -29,7 +29,7 @@ export function processContext(): CommandContext {
   };
 }
 
-/** Resolves when all output is written. `process.exit` does not wait for output. */
+/** Resolves when all output is written. Without this wait, `process.exit` would lose output. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
@@ -41,7 +41,7 @@ function output(stream: NodeJS.WriteStream): Output {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
     // The terminal was closed, and SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // If stderr cannot be written, its lines are lost and the command continues.
+    // If stderr cannot be written, the command continues without the lost lines.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,
@@ -54,7 +54,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    // Node reports 0 columns for a terminal of unknown size.
+    // Node reports 0 columns if the size of the terminal is unknown.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };

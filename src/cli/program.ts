@@ -99,7 +99,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With `--exit-code`, status 1 means that there is something to do, so errors need another status.
+    // With `--exit-code`, exit status 1 means that there is something to do. Errors need a different exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -417,7 +417,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       volumeFlag,
     )
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
-  // On a terminal, the live view already shows warnings.
+  // Without a terminal, only errors are logged by default, because warnings would repeat lines of the live view.
   addLogOptions(command, isOnTerminal ? 'warn' : 'error')
     .addHelpText(
       'after',
@@ -596,7 +596,10 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Sets omitted flags from environment variables. An empty variable counts as unset. */
+/**
+ * Takes the values of flags that are not on the command line from environment variables. An empty variable counts as
+ * unset.
+ */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
     const attribute = option.attributeName();
@@ -614,7 +617,10 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
-/** True for `-o` of `export`. For other commands, its variable contains an output format such as `json`. */
+/**
+ * Returns whether no environment variable sets this flag. This is the case for `-o` of `export`, because for other
+ * commands the variable of `-o` contains an output format such as `json`.
+ */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }

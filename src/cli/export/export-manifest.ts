@@ -26,13 +26,13 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** File name of the manifest made from flags. Users never see it. */
+/** Name of the file that stands for a manifest made from flags. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // Fails for an empty value, which usually comes from an unset shell variable.
+  // The value of `-o` is empty, usually because it comes from an unset shell variable.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -42,7 +42,10 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  /** Folder for the rows until the export has checked that no row is missing. */
+  /**
+   * Temporary folder for the rows that go to stdout. The rows stay there until the export has checked that none is
+   * missing.
+   */
   readonly folder: string;
   /** Current wall time in ms. `now` and `-24h` are relative to it. */
   readonly nowMs: number;
@@ -129,7 +132,10 @@ export function momentText(text: string, nowMs: number): string {
   return beforeMs === undefined ? text : isoText(nowMs - beforeMs);
 }
 
-/** Flags with which the next start selects the same time range. Empty unless `--from` or `--to` is relative to now. */
+/**
+ * Returns `--from` and `--to` flags with which the next start selects the same time range. Empty unless `--from` or
+ * `--to` is relative to now.
+ */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
   { spec }: SearchExport,
@@ -154,7 +160,10 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${mark}${explanation}`;
 }
 
-/** Fields of object stores. Warnings about these fields are about missing credentials. */
+/**
+ * Paths of the fields that define an object store. A warning about one of these fields means that credentials are
+ * missing.
+ */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
 /** Hint that flags accept short forms of times. */

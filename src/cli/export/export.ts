@@ -59,7 +59,7 @@ const statusIntervalMs = 1_000;
 interface Run {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
-  /** Destination of an export that flags define. Undefined if a manifest defines the export. */
+  /** Destination of an export that is defined by flags. Undefined if the export is defined by a manifest. */
   readonly sink?: ExportSink;
   readonly secrets: readonly SourceFile[];
   readonly options: ExportOptions;
@@ -92,7 +92,7 @@ function exportByFlags(secrets: readonly SourceFile[], options: ExportOptions, c
   return { sources: [source], volumes, sink };
 }
 
-/** Returns the only Secret with the key `baseURL`. Secrets of object stores lack this key. */
+/** Returns the only Secret with the key `baseURL`, which Secrets of object stores lack. */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
@@ -148,7 +148,10 @@ async function work(run: Run): Promise<number> {
   return worker && status !== exitStatus.interrupted ? worker.end(ended) : status;
 }
 
-/** Returns the export with execution mode `Operator`, because this process runs it. */
+/**
+ * Returns the export with execution mode `Operator`, because the export runs in this process instead of a Kubernetes
+ * Job.
+ */
 function inThisProcess(resource: SearchExport): SearchExport {
   const { persistentVolumeClaim: claim } = resource.spec.destination;
   if (!claim) return { ...resource, spec: { ...resource.spec, execution: { mode: 'Operator' } } };
@@ -169,10 +172,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Writes the rows before it reports success, because the reader of the rows may close the pipe.
+  // Rows are written to stdout before success is reported, because the reader of stdout may close the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // The status is only in memory, so no later command can read it.
+  // The export's status exists only in memory, so no later command can show it.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -180,7 +183,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }
 
-/** Returns the wording of messages, which name manifest fields or flags. */
+/**
+ * Returns the wording for messages about an export. They name the fields of a manifest, or flags if the export is
+ * defined by flags.
+ */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
   const fieldName = sink === undefined ? resourceWording.fieldName : flagName;
@@ -195,7 +201,7 @@ const stepOptions: StepOptions = { byManifest: true };
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // For a single export, `--namespace` only sets the default namespace of manifests.
+  // If there is only one export, `--namespace` selects nothing. It is only the default namespace for manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;

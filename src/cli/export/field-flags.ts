@@ -14,8 +14,8 @@ interface FieldFlag {
 export const storePath = 'spec.destination.s3.';
 
 /**
- * Defines the flag for a field of the spec. Its name comes from the field, such as `--time-zone` for
- * `timeRange.timeZone`. `value` is the placeholder in the help.
+ * Defines the command-line flag for one field of an export's spec. The flag's name comes from the field, such as
+ * `--time-zone` for `timeRange.timeZone`. `value` is the placeholder in the help text.
  */
 function field(
   path: string,

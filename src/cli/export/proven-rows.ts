@@ -79,7 +79,10 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 /** Splits the bytes of a file, read backwards, into whole records. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
-  /** True if the bytes read so far begin inside quotes. Quotes come in pairs, so they can be counted from the end. */
+  /**
+   * True if the bytes that were read so far begin inside quotes. The file can be read backwards, because quotes come in
+   * pairs.
+   */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
   #carry: Uint8Array = new Uint8Array();
@@ -88,7 +91,7 @@ class RecordSplitter {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Adds the preceding bytes of the file. Returns the records that are complete now. */
+  /** Takes the part of the file before the parts already given. Returns the records that became complete. */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;
@@ -104,7 +107,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record, after `before` has received the whole file. */
+  /** Returns the first record of the file. Call it after the whole file was given to `before`. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -34,12 +34,14 @@ export interface WorkerProgressOptions {
   readonly log: Logger;
 }
 
-/** The part of `status.workers` that changes while the worker runs. */
+/** Fields of this worker in `status.workers` that change while the worker runs. */
 type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 
 /** Interval in ms at which the worker compares `status.workers` with its progress. */
 const intervalMs = 10_000;
-/** Time in ms after which an unchanged entry is written again, because the operator may have removed it. */
+/**
+ * Time in ms after which the worker writes its unchanged entry again, because the operator may have removed the entry.
+ */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
 /** Maximum length of the message that says what blocks the worker. */
@@ -77,7 +79,7 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // After these errors, further updates would fail, too.
+      // After one of these errors, all further updates of the status would fail, too.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

@@ -96,7 +96,7 @@ function folderSecrets(folder: string): SecretReader {
   return {
     get: async ({ name }) => {
       const place = path.join(folder, name);
-      // Kubernetes keeps the files in hidden folders and links to them.
+      // Kubernetes keeps the files of a mounted Secret in hidden folders, and links to these files.
       const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
       return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
     },

@@ -27,7 +27,10 @@ export interface ReadFleet {
 /** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 
-/** Reads the collectors. Rejects on errors that need a user, on long failures, after the timeout, and on abort. */
+/**
+ * Reads all collectors. Rejects if an error needs a user, if failures last too long, after the timeout, and if the
+ * signal is aborted.
+ */
 export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet> {
   const { service, clock, signal, timeoutMs } = options;
   const listing = new FleetListing({

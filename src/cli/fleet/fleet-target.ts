@@ -34,7 +34,7 @@ interface TargetArguments {
   readonly policy: string | undefined;
 }
 
-/** Finds the Secret and the selector. A selector on the command line overrides the policy's. */
+/** Finds the Secret and the selector. A selector on the command line is used instead of the policy's selector. */
 export async function fleetTarget(
   { selector, policy: named }: TargetArguments,
   place: FleetPlace,
@@ -97,8 +97,8 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
 }
 
 /**
- * Returns the only Secret of the policies. Without policies, returns a fixed name for credentials from environment
- * variables. Throws a `UsageError` without credentials.
+ * Returns the Secret that all policies use. Without policies, returns a fixed Secret name that stands for credentials
+ * in environment variables. Throws a `UsageError` if there are several Secrets or no credentials.
  */
 async function onlySecret(place: FleetPlace, secrets: SecretReader): Promise<ResourceKey> {
   const policies = await place.policies();
@@ -152,7 +152,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns a valid policy with this selector, so that the rules for policies can check it. */
+/** Returns a valid policy that contains this selector, so that the checks for policies can check the selector. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

@@ -102,7 +102,7 @@ function newestFirst(left = '', right = ''): number {
   return Number(latter !== undefined) - Number(former !== undefined) || compareText(right, left);
 }
 
-/** Fields of a collector in JSON and CSV, named as in selectors. */
+/** Fields of a collector that JSON and CSV output contains. Their names are the same as in selectors. */
 const fieldNames = [
   ...(['id', 'name', 'hostName', 'collectorVersion', 'collectorType', 'alive', 'lastSeenAlive', 'osName'] as const),
   ...(['osVersion', 'osArch', 'timeZone', 'ephemeral', 'sourceSyncMode'] as const),

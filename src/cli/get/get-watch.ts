@@ -17,11 +17,11 @@ import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 
-/** Resources that `logfleet get` shows, and how to read and show them. */
+/** The resources that `logfleet get` shows, with what is needed to read and show them. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
-  /** Namespace of the shown resources. Undefined for all namespaces. */
+  /** Namespace of the shown resources. If undefined, resources of all namespaces are shown. */
   readonly namespace: string | undefined;
   readonly options: GetOptions;
   readonly reader: ResourceReader;
@@ -153,7 +153,7 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // Ages are rendered as of the start. Otherwise each line would change all the time.
+  // For comparisons, ages are computed for the start of the command. Otherwise, every line would change all the time.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -21,7 +21,7 @@ export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
   readonly log: Logger;
-  /** Metrics of the operator. They supply the request rate of the live view. */
+  /** Metrics of the operator. The live view's request rate is computed from them. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -36,7 +36,7 @@ export class LiveOperator {
     this.#context = context;
     const isJson = options.logFormat === 'json' && !stderr.isTTY;
     this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
-    // With `--log-format json`, progress is logged, so that each line of output is JSON.
+    // With `--log-format json`, progress is written to the log, so that each line of output is JSON.
     const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
     this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
@@ -68,9 +68,9 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host that the operator uses. It also updates the live view. */
+  /** Host for the operator. Each change that the operator makes also updates the live view. */
   readonly host: Host;
-  /** Shows all stored statuses, which are current when nothing is left to do. */
+  /** Shows all stored statuses. Call it when nothing is left to do, because all stored statuses are then current. */
   settled(): void;
 }
 

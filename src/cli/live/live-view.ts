@@ -25,7 +25,10 @@ const shortestRedrawMs = 250;
 /** Interval in ms at which shown ages and rates are updated. */
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
-/** Time in ms without a new line, after which the reason is printed. It doubles with each report. */
+/**
+ * Time in ms without a new line about a resource, after which the reason is printed. The time doubles with each printed
+ * reason.
+ */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
 
@@ -33,7 +36,7 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** State and numbers of the last printed line. Only a change prints another line. */
+  /** State and numbers in the last printed line. A new line is printed only when they change. */
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;
@@ -163,7 +166,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // The resource may make no progress, so the reason is printed later.
+      // Nothing new is shown, so the resource may make no progress. The reason is printed later.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }

@@ -4,7 +4,7 @@ import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
-/** Returns metrics that call `onStart` before each request to the log service (B1). */
+/** Returns metrics that call `onStart` immediately before each request to the log service (B1). */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
     counter: (...args) => metrics.counter(...args),
@@ -28,7 +28,7 @@ const longestSeconds = 5;
 /** Measures requests per second over whole seconds. Shorter times could show a rate above the service's limit. */
 export class RequestPace {
   #firstMs: number | undefined;
-  /** Start times in ms of the requests in the last `longestSeconds` seconds. */
+  /** Start times in ms of all requests of the last `longestSeconds` seconds. */
   #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
@@ -48,10 +48,10 @@ const periodMs = 60_000;
 
 /** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
-  /** Counts of upgraded collectors in the last minute with their times, and one earlier count. */
+  /** Numbers of upgraded collectors, with the time of each number: all of the last minute, and the last one before. */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Adds the current number of upgraded collectors, if the status has it. */
+  /** Adds the current number of upgraded collectors. Does nothing if the status lacks this number. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });

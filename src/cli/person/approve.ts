@@ -24,7 +24,10 @@ export const approveCommand = personCommand(
   }),
 );
 
-/** Returns the stage that waits for an approval, or in which no collector reached the target. */
+/**
+ * Returns the stage that an approval without a stage name approves: it waits for approval, or none of its collectors
+ * reached the target version.
+ */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
@@ -40,7 +43,7 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${advice}`);
 }
 
-/** Returns the stage of an earlier approval that the operator has not read yet. A new approval would replace it. */
+/** Returns a stage whose approval no operator has read yet. A new approval would replace that unread approval. */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
   { id, actions = [] }: Rollout,
@@ -60,7 +63,7 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
   return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
 }
 
-/** Returns a suffix that makes a second approval of the stage differ from the first. */
+/** Returns the suffix for an approval. It makes a second approval of the same stage differ from the first. */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
   const retry = actions.findLast(({ action }) => action === 'Retry');

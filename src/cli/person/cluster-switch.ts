@@ -100,7 +100,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
   await client.call({
     method: 'PATCH',
     path: objectPath('configmaps', namespace, settingsName),
-    // `force` also changes a key that another field manager owns.
+    // With `force`, the patch also changes a key that another field manager owns.
     query: { fieldManager: 'logfleet-cli', force: 'true' },
     contentType: 'application/apply-patch+yaml',
     body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [pausedMember]: String(paused) } },
@@ -109,11 +109,14 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 
 /** Pauses and resumes the whole operator. In a cluster, it writes a ConfigMap; in a directory, a request file. */
 export interface OperatorSwitch {
-  /** Where the resources are, for use after "everything", such as `in ./policies`. */
+  /** Place of the resources, such as `in ./policies`. Messages show it after the word "everything". */
   readonly scope: string;
   /** Flags that select the same operator, each after a space. */
   readonly flags: string;
-  /** Cause of the operator's pause, for use after "paused by". Undefined without a pause. */
+  /**
+   * Returns the cause of the operator's pause. Messages show it after "paused by". Undefined if the operator is not
+   * paused.
+   */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /** Returns a warning if no operator process works there. Returns no warning if this is unknown. */

@@ -62,7 +62,10 @@ function renderResumption(
   return `${done}, but the whole operator is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
 }
 
-/** Returns what pauses the whole operator. Undefined if this is unknown. */
+/**
+ * Returns a sentence that says what pauses the whole operator. Undefined if the operator is not paused, or if this is
+ * unknown.
+ */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {
     const { pausedBy } = reader.pauseOfAll();
@@ -92,7 +95,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result, printed after words such as "everything in ./policies: ". */
+  /** Text about the result. Messages show it after words such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }

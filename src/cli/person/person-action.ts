@@ -16,11 +16,11 @@ import type { Annotation, ResourceReader } from '../resources/resource-reader.ts
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
-  /** Annotation to write. Undefined if the resource already has it. */
+  /** Annotation that the command writes. Undefined if the resource already has the annotation. */
   readonly annotation: Annotation | undefined;
   /** Result, printed after the name of the resource. */
   readonly report: string;
-  /** True if the command has no effect. The exit status is then 1. */
+  /** True if the requested action has no effect. The exit status of the command is then 1. */
   readonly isIneffective?: boolean;
 }
 
@@ -56,7 +56,10 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
 
 type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
 
-/** Returns a function that calls `decide` with a policy's current rollout, and throws without one. */
+/**
+ * Returns a function that calls `decide` with a policy and its current rollout. The function throws if the policy has
+ * no rollout.
+ */
 export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
   decide: (policy: CollectorVersionPolicy, rollout: Rollout, options: Options, clock: Clock) => PersonAction,
@@ -88,7 +91,7 @@ export function renderPaused(resource: AnyResource, options: TargetOptions): str
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;
 }
 
-/** Returns the error for a command that has nothing to do. `message` says why. */
+/** Returns the error that a command throws if it has nothing to do. `message` says why. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }

@@ -113,7 +113,7 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Reasons of skipped collectors that a retry would upgrade. */
+/** Reasons for which collectors are skipped, and for which a retry would upgrade them. */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /** Returns how the rollout ended, such as `is already aborted`. Undefined if it can still be aborted. */

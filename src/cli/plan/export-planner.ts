@@ -28,9 +28,9 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Cause of the operator's pause, for use after "paused by". Undefined without a pause. */
+  /** Cause of the operator's pause. Messages show it after "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
-  /** Maximum time in ms for the planning, from `startedMs`. */
+  /** Maximum duration of the planning in ms, counted from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
@@ -38,7 +38,10 @@ interface ExportPlanningOptions {
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
-/** Plan of one export. `complete`: the export has ended. `waiting`: all data is too new until `untilMs` (E11). */
+/**
+ * Plan of one export. The kind is `complete` if the export has ended, and `waiting` if all its data is too new until
+ * `untilMs` (E11).
+ */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
   | { readonly kind: 'complete' }
@@ -49,7 +52,7 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
 /** Estimated rows, searches, requests and duration, including what is already exported. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** Messages before this time are old enough to be searched. */
+  /** End of the data that is old enough to be searched now. */
   readonly settledMs: number;
   readonly toMs: number;
   /** Planned number of search jobs, including jobs that only count. */
@@ -78,7 +81,7 @@ const retryDelayMs = 2_000;
 /** Maximum rounding error of the service's clock in ms. It shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
-/** Approximate number of requests that planning already sent. */
+/** Approximate number of requests that were already sent for planning an export. */
 const requestsOfPlanning = 6;
 
 /** Plans the exports, and resolves to the plans in the same order. Rejects on abort and on unexpected errors. */
@@ -142,7 +145,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns query and time range of the export, for planning. */
+/** Returns what planning needs to know about an export, such as its query and time range. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -186,7 +189,10 @@ function figuresOf(
   return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
 }
 
-/** Returns the bytes that one scan of the whole range (`ofRange`) and all searches scan. Undefined if unknown. */
+/**
+ * Returns two numbers of scanned bytes: for one scan of the whole time range (`ofRange`), and for all searches of the
+ * export. Undefined if unknown.
+ */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,
   { messageCount, scannedBytes: ofFirst }: JobProgress,
@@ -196,11 +202,12 @@ function scansOf(
   if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
   if (rowsBasis === 'Counted' && segments.length > 1) {
     const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-    // Estimates the remaining bytes by length of time, because the counting searches scanned the whole time range.
+    // The bytes of the remaining searches are estimated in proportion to time, because the counting searches scanned
+    // the whole time range.
     const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
     return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
   }
-  // An incomplete first search scanned only the rows that it found.
+  // If the first search did not return all rows, it scanned only the rows that it returned.
   const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
   return { ofRange, ofSearches: ofRange + ofCounts };
 }
@@ -231,7 +238,7 @@ function hindrancesOf(
   }
   const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // Running searches are finished, so an export can exceed `maxMessages`.
+    // A search that is running at the limit is not stopped, so an export can exceed `maxMessages`.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

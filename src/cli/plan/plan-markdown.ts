@@ -87,7 +87,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Returns whether a plan contains changes or obstacles. */
+/** Returns whether a plan contains changes, or reasons that prevent changes. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;

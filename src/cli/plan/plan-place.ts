@@ -76,7 +76,7 @@ async function placeInDirectory(
   };
 }
 
-/** Opens a cluster. The plan ignores pauses of the whole operator, which no flag names. */
+/** Opens a cluster. The plan ignores a pause of the whole operator, because no flag names the operator. */
 function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
   const namespace = options.namespace ?? reader.defaultNamespace;
   const { ledgers } = reader;

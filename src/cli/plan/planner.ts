@@ -24,13 +24,13 @@ import type { NextBuild } from '../../policy/rollout/target.ts';
 export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;
   readonly accounts: Accounts;
-  /** Policies to plan. Others are read because they can select the same collectors. */
+  /** Policies to plan. Other policies are read only because they can select the same collectors. */
   readonly wanted: readonly ResourceKey[];
   /** Assumed duration of an upgrade in ms. Default: the measured duration. */
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure after which planning is retried. */
+  /** Called after each failure, before planning is tried again. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
@@ -41,7 +41,7 @@ export interface Problem<R> {
   readonly message: string;
 }
 
-/** Plan of one policy. `waiting`: no build has reached `minAge` yet. */
+/** Plan of one policy. The kind is `waiting` if no build has reached `minAge` yet. */
 export type Outlook = { readonly resource: CollectorVersionPolicy } & (
   | { readonly kind: 'plan'; readonly plan: RolloutPlan }
   | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }
@@ -121,7 +121,7 @@ class Planning {
     if (outlook) this.#settle(outlook);
   }
 
-  /** Returns the plan of a policy or its problem. Undefined while it is unknown. */
+  /** Returns the plan of a policy, or the policy's problem. Undefined while the result is still unknown. */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;
@@ -137,7 +137,10 @@ class Planning {
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 
-  /** Returns the problem of a policy. A temporary problem is returned only after `patienceMs`. */
+  /**
+   * Records the problem of a policy. Returns an error that needs a user immediately, and other errors only after they
+   * have lasted `patienceMs`.
+   */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();
@@ -148,7 +151,7 @@ class Planning {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Wraps a reconciler to record the errors of its policies. */
+  /** Wraps a reconciler, so that the planner records the errors of policies. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {

@@ -18,7 +18,9 @@ import type { ExportOutlook } from './export-planner.ts';
 const dayMs = 24 * 3_600_000;
 /** Maximum rounding error of the service's clock in ms. It shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
-/** Periods over which runs per day are averaged, in ms. The longer one is for infrequent schedules. */
+/**
+ * Periods in ms over which the number of runs per day is averaged. The longer period is for schedules that fire rarely.
+ */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
 export const mostPending = 100_000;
@@ -27,7 +29,7 @@ export interface ScheduleRuns {
   readonly resource: SearchExportSchedule;
   /** Runs that become due in the next 24 hours. */
   readonly nextDay: number;
-  /** Due runs that are neither complete nor failed, at most `mostPending`. */
+  /** Number of due runs that are neither complete nor failed. Counts at most `mostPending` runs. */
   readonly pending: number;
   /** Failed runs. Only a user can start them again. */
   readonly failed: number;
@@ -47,7 +49,7 @@ export interface ScheduleSample {
   readonly export: SearchExport;
 }
 
-/** Plan of a schedule. `outlook` is the plan of its sample run. */
+/** Plan of a schedule. The field `outlook` contains the plan of its sample run. */
 export interface ScheduleOutlook extends ScheduleRuns {
   readonly outlook: ExportOutlook | undefined;
 }
@@ -90,7 +92,8 @@ function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): numb
 }
 
 /**
- * Number of runs that become due in (`afterMs`, `untilMs`]. The schedule's end can make a run due between two ticks.
+ * Returns the number of runs that become due after `afterMs` and up to `untilMs`. The last run can end between two
+ * ticks of the cron schedule, at the schedule's end.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
@@ -108,7 +111,8 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the latest run with complete data, or the latest past period between two ticks. Undefined if there is none.
+ * Chooses the latest run whose data is complete. Without such a run, chooses the latest past period between two ticks
+ * of the cron schedule. Undefined if there is neither.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;
@@ -137,17 +141,17 @@ export interface RowFigures {
   readonly bytesToScan: number | undefined;
 }
 
-/** Estimates for a schedule, all from its sample run. */
+/** Estimates for a schedule, which are all computed from the plan of its sample run. */
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
-  /** Estimates for all due runs. `durationMs` is undefined if new runs need the whole request rate. */
+  /** Estimates for all due runs. `durationMs` is undefined if new runs use up the whole request rate. */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the estimates for a schedule. Undefined without a plan of its sample run. */
+/** Returns the estimates for a schedule. Undefined if its sample run has no plan. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
@@ -158,7 +162,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // Due runs use the request rate that new runs leave free.
+  // Due runs can only use the request rate that new runs do not need.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

@@ -50,8 +50,8 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 }
 
 /**
- * Divides the columns of a bar in proportion to `amounts`. Even a small amount gets a column: one failed collector of
- * ten thousand is visible.
+ * Divides the columns of a bar in proportion to `amounts`. Each amount above 0 gets at least one column, so that one
+ * failed collector of ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);
@@ -77,7 +77,10 @@ function sum(amounts: readonly number[]): number {
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
-/** Renders a progress bar such as `[████▌     ]` with exactly `width` columns. It is only full if `part` is 1. */
+/**
+ * Renders a progress bar such as `[████▌     ]` with exactly `width` columns. `part` is the completed fraction. The bar
+ * is full only if `part` is 1.
+ */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const done = Math.floor(Math.min(1, Math.max(0, part)) * room * 8);
@@ -112,7 +115,10 @@ function block(rows: number, highest: number): string {
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 
-/** Returns the number of rows in a histogram column. Undefined if most of its time range is unknown. */
+/**
+ * Returns the number of rows in one column of a histogram. Undefined if the numbers are unknown for most of the
+ * column's time range.
+ */
 function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
   let [rows, knownMs] = [0, 0];
   for (const piece of pieces) {

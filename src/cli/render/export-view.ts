@@ -30,7 +30,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail of the live view, from large to small windows. */
+/** Levels of detail of the live view. The first level is for the largest windows. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
@@ -45,7 +45,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // Ignores the number of rows, because it changes all the time.
+  // The text omits the number of rows, because that number changes all the time.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -170,7 +170,7 @@ function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width:
   return renderHistogram(pieces, range, width);
 }
 
-/** Returns why an unfinished export runs no search. Undefined if it runs one. */
+/** Returns why an unfinished export runs no search. Undefined if the export runs a search. */
 function waiting(status: SearchExportStatus): string | undefined {
   const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
   const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');

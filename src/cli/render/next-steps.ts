@@ -13,11 +13,11 @@ import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
 export interface StepOptions extends TargetOptions {
-  /** True if commands cannot reach the resource. A user must then edit its manifest. */
+  /** True if logfleet's commands cannot change the resource, so that a user must edit its manifest. */
   readonly byManifest?: true;
 }
 
-/** Steps that a user can take now. A step that does not apply is undefined. */
+/** Actions that a user can take now for a resource. If an action does not apply, its field is undefined. */
 export interface NextSteps {
   /** Instruction that ends a pause of the resource. */
   readonly resume?: string | undefined;
@@ -27,7 +27,10 @@ export interface NextSteps {
   readonly retry?: string | undefined;
 }
 
-/** Finds the steps for a resource. `resumeAll` says how to resume the whole operator, if it is paused. */
+/**
+ * Finds the actions that a user can take for a resource. If the whole operator is paused, `resumeAll` says how to
+ * resume it.
+ */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
   return {
@@ -44,8 +47,8 @@ function renderNextStep({ resume, approve }: NextSteps): string {
 }
 
 /**
- * Returns a message about a resource that waits for a user, and the command to run. For a stopped rollout, the cause of
- * the stop replaces `message`.
+ * Returns a message about a resource that waits for a user, with the command to run. If the rollout is stopped, the
+ * cause of the stop is shown instead of `message`.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -88,7 +91,9 @@ interface PauseOfAll {
   readonly directory: string;
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
-  /** Kind of this file: a ConfigMap, a request of `logfleet pause --all`, or unreadable. */
+  /**
+   * Type of the file that pauses the operator: a ConfigMap, a request of `logfleet pause --all`, or an unreadable file.
+   */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
@@ -114,7 +119,7 @@ export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Returns the flags that select a resource's directory or cluster, each after a space. */
+/** Returns the flags that select the directory or cluster of a resource. Each flag follows a space. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)

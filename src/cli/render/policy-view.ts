@@ -28,7 +28,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail of the live view, from large to small windows. */
+/** Levels of detail of the live view. The first level is for the largest windows. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -110,7 +110,10 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   return isWaiting ? `waiting for ${rollout.waitingFor}` : undefined;
 }
 
-/** Removes old numbers of collectors from a `Progressing` status. This process has not listed the collectors yet. */
+/**
+ * Removes the numbers of collectors from a `Progressing` status, because they are outdated. The current process has not
+ * listed the collectors yet.
+ */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;
@@ -148,7 +151,9 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
   return lines.flatMap((one) => wrap(printable(one), width));
 }
 
-/** Returns why a policy that is not paused or stopped starts no upgrade. Undefined without a reason. */
+/**
+ * Returns why a policy starts no upgrade although it is not paused or stopped. Undefined if there is no such reason.
+ */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
   if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
   if (status.outageStartTime !== undefined) return conditionOf(status, 'Ready')?.message;
@@ -193,7 +198,7 @@ function tasksInFlight(
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
   const lines = taskLines(open.slice(0, most), nowMs);
-  // The status lists only some upgrades in flight, but counts all.
+  // The status lists only some of the upgrades in flight, but contains the number of all of them.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }

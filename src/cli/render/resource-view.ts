@@ -19,7 +19,10 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 }
 
 interface StateLine {
-  /** State and progress. Outside of terminals, only a change of this text prints a line. */
+  /**
+   * Text for the state and the progress. If the output is not a terminal, a new line is printed only when this text
+   * changes.
+   */
   readonly key: string;
   readonly line: string;
   /** Why the resource waits, for the end of the line. */

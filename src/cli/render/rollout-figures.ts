@@ -152,7 +152,7 @@ function renderRecovery(
   }
 }
 
-/** State of a stage in one word, with the remaining time of its soak. */
+/** Returns the state of a stage as one word. For a stage in its soak, also returns the remaining time. */
 export function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;

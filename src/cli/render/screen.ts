@@ -36,7 +36,7 @@ export class Screen {
     this.#height = 0;
   }
 
-  /** Ends drawing. The last lines stay, and the cursor is shown again. */
+  /** Ends the drawing. The lines of the last drawing stay on the screen, and the cursor becomes visible again. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;

@@ -3,7 +3,7 @@ import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Widths of columns. Callers keep them for further rows. */
+/** Widths of a table's columns. Callers keep the widths to render further rows. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -42,7 +42,7 @@ export function renderTable(
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }
 
-/** Name and value of a line. A line without a value is omitted. */
+/** Name and value on one line of a list. A line without a value is not printed. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 interface FactsOptions {

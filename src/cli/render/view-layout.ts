@@ -1,4 +1,4 @@
-/** Arranges the view of one resource: headline, progress, the reason for waiting, and details. */
+/** Arranges the view of one resource: its headline, its progress, why it waits, and its details. */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
@@ -15,17 +15,19 @@ export interface LiveEvent {
 
 export interface ViewOptions {
   readonly width: number;
-  /** Maximum number of lines. Undefined to show everything. */
+  /** Maximum number of lines to render. If undefined, all lines are rendered. */
   readonly height?: number | undefined;
   readonly colour: boolean;
 }
 
-/** Data for a resource's view that the resource does not contain. */
+/** Data that the view of a resource shows, but that the resource itself does not contain. */
 export interface Moment {
   readonly nowMs: number;
   /** Time in ms since the command started. Undefined for `logfleet get`. */
   readonly elapsedMs?: number | undefined;
-  /** Collectors that reached the target in the last minute. Undefined before the first measurement. */
+  /**
+   * Number of collectors that reached the target version in the last minute. Undefined before the first measurement.
+   */
   readonly updatedPerMinute?: number | undefined;
   /** Requests to the log service per second. Undefined before the first request. */
   readonly requestsPerSecond?: number | undefined;
@@ -40,13 +42,13 @@ export interface KindView<R extends AnyResource> {
   /** Returns the progress in one line. Empty without progress. */
   figuresOf(status: StatusOf<R>): string;
   /**
-   * Returns a text that represents the progress. Outside of terminals, a new line is printed only when this text
-   * changes.
+   * Returns a text that changes with the progress. If the output is not a terminal, a new line is printed only when
+   * this text changes.
    */
   keyOf?(status: StatusOf<R>): string;
-  /** Returns why a resource waits. Undefined while it makes progress. */
+  /** Returns why a resource waits. Undefined while the resource makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns why a started search or upgrade is not complete yet, if there is a reason. */
+  /** Returns why a started search or upgrade has not ended yet. Undefined if there is no special reason. */
   reasonOf(status: StatusOf<R>): string | undefined;
   /** Returns work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
   inFlight(status: StatusOf<R>): string | undefined;
@@ -62,7 +64,7 @@ interface Parts {
   readonly figure: string | undefined;
   /** Lines about the progress, after the headline. */
   readonly figures: readonly string[];
-  /** Why the resource waits for something other than a user. Undefined if it does not wait. */
+  /** Reason why the resource waits, unless it waits for a user. Undefined if the resource does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
   /** Blocks for views of unlimited height. */

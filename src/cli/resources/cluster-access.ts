@@ -25,7 +25,7 @@ import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
-/** Time in ms for which watch events are collected and reported together. */
+/** Time in ms during which watch events are collected, so that they are reported together. */
 const collectMs = 100;
 
 /** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster`. */

@@ -37,7 +37,7 @@ export async function openDirectory(
   return {
     isDirectory: true,
     place: dir,
-    // A directory has no default namespace. Names without a namespace are looked up in all namespaces.
+    // A directory has no default namespace. A name without a namespace is searched in all namespaces.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -67,7 +67,7 @@ export async function openDirectory(
 export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Prints only the first error in full, because the user usually asks about a valid resource.
+  // Only the first error is printed in full, because the user usually asks about a resource without errors.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     stderr.write(`${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`);

@@ -97,7 +97,10 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 }
 
-/** Returns the content of the file in a kubeconfig field, or of the field with the suffix `-data`. */
+/**
+ * Returns the text of a kubeconfig field. The text is in the file that the field names, or in the field with the suffix
+ * `-data`.
+ */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
   const file = textOf(members, name);
   if (file !== undefined) return readFile(path.resolve(directory, file), 'utf8');
@@ -140,7 +143,7 @@ function textOf(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Connects to the selected cluster, or throws an error with `advice`. */
+/** Connects to the selected cluster. If no cluster is found, throws an error that contains `advice`. */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,

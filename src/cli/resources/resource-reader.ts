@@ -21,18 +21,18 @@ export interface RetainedResource {
   readonly key: ResourceKey;
   /** File that contained the manifest of the resource. */
   readonly file: string;
-  /** Wall time in ms at which the deletion was noticed. */
+  /** Wall time in ms at which logfleet noticed that the manifest was deleted. */
   readonly sinceMs: number;
   /** Wall time in ms at which the state is discarded. */
   readonly untilMs: number;
 }
 
 export interface ResourceReader {
-  /** True for a directory. In a cluster, commands read little, because the user may lack rights. */
+  /** True for a directory. In a cluster, commands read as little as possible, because the user may lack permissions. */
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace for names without one. Undefined to search all namespaces. */
+  /** Namespace for names that contain no namespace. If undefined, such names are searched in all namespaces. */
   readonly defaultNamespace: string | undefined;
   /** Lists resources by namespace and name. An undefined namespace means all. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
@@ -53,7 +53,7 @@ export interface ResourceReader {
   idleNote(): Promise<string | undefined>;
   /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
-  /** Returns the cause of a pause of the whole operator. Absent for a cluster, which may have several operators. */
+  /** Returns what pauses the whole operator. A cluster lacks this method, because it may have several operators. */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }

@@ -84,7 +84,7 @@ async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<A
 }
 
 async function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
-  // Without a host name, the server listens on all addresses of IPv4 and IPv6.
+  // If Node gets no host name, it listens on all IPv4 and IPv6 addresses.
   server.listen(host === '0.0.0.0' ? { port } : { host, port });
   await once(server, 'listening').catch((cause: Error) => {
     const message = `cannot listen on ${host}:${port}: ${cause.message}; free the port or choose another address`;

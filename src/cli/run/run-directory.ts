@@ -85,7 +85,9 @@ async function runUntilEnd(
   }
 }
 
-/** Prints problems of manifests that the log has not shown. Returns whether a manifest has an error. */
+/**
+ * Prints errors in manifests, or only their number if the log has already shown them. Returns whether there are any.
+ */
 function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   if (logLevel === 'error') {

@@ -65,7 +65,7 @@ export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** Returns whether upgrades failed or were refused. The message does not name all these collectors. */
+/** Returns whether upgrades failed or were refused. In this case, the message does not name all affected collectors. */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;

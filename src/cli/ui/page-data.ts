@@ -12,13 +12,13 @@ export interface ListRow {
   readonly name: string;
   readonly state: string;
   readonly tone: Tone;
-  /** Progress, such as `180/197` or `42%`. Absent without progress. */
+  /** Text about the progress, such as `180/197` or `42%`. Absent if there is no progress to show. */
   readonly figure?: string;
   /** Time since which a schedule lags behind. */
   readonly lagSince?: string;
   /**
-   * Lengths of the segments of a progress bar: collectors by state (`collectorStates`), or exported and remaining
-   * percent.
+   * Lengths of the segments of a progress bar. They are numbers of collectors in the order of `collectorStates`, or the
+   * exported and the remaining percentage.
    */
   readonly bar?: readonly number[];
   /** Progress in one line, or why the resource makes none. */
@@ -40,9 +40,9 @@ export interface ListPage {
 
 /** Everything that the page shows about one resource. */
 export interface ResourceDetail extends ListRow {
-  /** Spec, status and identity, without labels and annotations. */
+  /** The resource's spec, status and identity. Labels and annotations are left out. */
   readonly resource: AnyResource;
-  /** Sentences about why nothing happens, or what the resource waits for. */
+  /** Sentences that say why nothing happens to the resource, or what the resource waits for. */
   readonly messages: readonly string[];
   readonly commands: readonly ResourceCommand[];
 }
@@ -56,13 +56,13 @@ export interface ChangeMessage {
 export interface PlaceMessage {
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace of the shown resources. Absent: all namespaces. */
+  /** Namespace of the shown resources. If absent, resources of all namespaces are shown. */
   readonly namespace?: string;
-  /** Warnings that the shown resources may be outdated. */
+  /** Messages which warn that the shown resources may be outdated. */
   readonly warnings: readonly string[];
 }
 
-/** Data in the HTML, for the first rows of the page without another request. */
+/** Data that the HTML contains, so that the page can show its first rows without another request. */
 export interface StartData {
   readonly list: ListPage;
   readonly place: PlaceMessage;

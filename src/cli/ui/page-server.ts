@@ -22,21 +22,27 @@ export interface PageServerOptions {
   readonly port: number;
   readonly html: string;
   readonly model: ResourceModel;
-  /** Flags of the cluster or directory, for the commands that the page shows. */
+  /** Flags that select the cluster or directory. The commands that the page shows contain them. */
   readonly flags: TargetOptions;
   readonly clock: Clock;
 }
 
 const loopback = '127.0.0.1';
 const shortestIntervalMs = 250;
-/** Maximum number of resources that a message names. With more changes, the page reads all its data again. */
+/**
+ * Maximum number of resources in one message about changes. If more resources change, the page reads all its data
+ * again.
+ */
 const maxNamed = 200;
 const maxRows = 200;
-/** Rows in the HTML of the page, enough for a tall screen. */
+/** Number of rows that the HTML of the page already contains. They fill even a tall screen. */
 const startRows = 40;
 /** HTML element with the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
-/** Maximum number of unsent bytes. A stream with more is closed, and the browser connects again. */
+/**
+ * Maximum number of unsent bytes of a stream to a browser. If a stream exceeds it, it is closed, and the browser
+ * connects again.
+ */
 const maxUnsentBytes = 1_048_576;
 
 const securityHeaders = {
@@ -57,7 +63,7 @@ export class PageServer {
   #place: PlaceMessage;
   /** Identities that changed since the last message. */
   #changed = new Set<string>();
-  /** Monotonic time in ms of the last message about changes. */
+  /** Monotonic time in ms at which the last message about changes was sent. */
   #sentMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
@@ -152,7 +158,8 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // Makes the page read its data again after a lost connection.
+    // This message makes the page read its data again, because changes may have been missed while the connection was
+    // lost.
     send(response, 'change', {});
   }
 

@@ -15,7 +15,7 @@ export const tones: readonly Tone[] = ['stalled', 'waiting', 'working', 'ready']
 export interface ListFilter {
   readonly kind?: KindName | undefined;
   readonly tone?: Tone | undefined;
-  /** Words that a row must contain, in any order and any case. */
+  /** Words to search for. A row matches if it contains all of them, in any order and any case. */
   readonly text: string;
 }
 
@@ -31,12 +31,12 @@ export class ResourceModel {
   readonly #listeners = new Set<(changed: readonly string[]) => void>();
   #sorted: readonly Entry[] | undefined;
 
-  /** True once the resources of all kinds have been read. */
+  /** True after the resources of all kinds have been read at least once. */
   get isComplete(): boolean {
     return this.#entries.size === kindNames.length;
   }
 
-  /** Replaces all resources of a kind, and reports those that are new, changed or deleted. */
+  /** Replaces all resources of one kind, and reports which resources are new, changed or deleted. */
   replace(kind: KindName, resources: readonly AnyResource[]): void {
     const before = this.#entries.get(kind);
     const after = new Map<string, Entry>();
@@ -45,7 +45,7 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // The new object replaces an equal old one, so that no resource is in memory twice.
+      // The new object is kept even if it equals the old object, so that no resource is in memory twice.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

@@ -23,7 +23,7 @@ export function placesOfExports(
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
-/** Destination of a schedule's runs, and the name of the schedule's own folder. */
+/** Destination to which a schedule's runs are written, and the name of the schedule. */
 export interface SchedulePlace {
   readonly settings: DestinationSettings;
   readonly schedule: string;
@@ -94,7 +94,7 @@ export function regionOf(region: string | undefined, env: CommandContext['env'])
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
 
-/** Returns the folders of exports at or below a path, at least one. */
+/** Returns the folders at or below a path that contain exports. Throws if there is none. */
 function foldersOf(text: string, cwd: string): readonly string[] {
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -138,7 +138,7 @@ function findExports(folder: string, found: FoundExports): FoundExports {
   return found;
 }
 
-/** Returns the entries of a folder, or the error code. */
+/** Returns the entries of a folder. If the folder cannot be read, returns the error code. */
 function readFolder(folder: string): readonly Dirent[] | string {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });

@@ -27,7 +27,7 @@ interface VerificationViewOptions {
   readonly colour: boolean;
 }
 
-/** Maximum number of listed differences. `-o json` lists all. */
+/** Maximum number of differences that the text output lists. With `-o json`, all are listed. */
 const maxListed = 20;
 
 /** Renders the result for one export. `url` is its manifest's address. */
@@ -60,7 +60,7 @@ export function renderVerification(
 
 const layout = new ExportLayout('');
 
-/** Returns sentences about how to fix the differences. */
+/** Returns sentences that tell users how to fix the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -160,7 +160,7 @@ const mostRanges = 5;
 /** Renders how each time range was checked. For many ranges, renders only numbers of rows. */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  // The service computes neither sizes nor times of records.
+  // The service computes neither sizes nor times of records, so these values are not mentioned.
   const others = results === 'Records' ? () => '' : renderNotCompared;
   if (proof.length <= mostRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
@@ -187,7 +187,7 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/** Names the values that were not compared with the service in at least one checked time range. */
+/** Returns a text that names the values which were not compared with the service in at least one checked time range. */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));

@@ -58,7 +58,7 @@ export async function verifyScheduleCommand(
   return isProven(verification) ? exitStatus.ok : exitStatus.failed;
 }
 
-/** Reads the range from `--from` and `--to`. Times without an offset are in UTC. */
+/** Reads the time range from `--from` and `--to`. A time without an offset is in UTC. */
 function rangeOf({ from, to }: VerifyOptions, nowMs: number): Partial<TimeRange> {
   const range = readTimeRange({
     from: momentText(from ?? earliestTime, nowMs),

@@ -46,7 +46,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   } else if (!isOne) {
     const verified = places.length - notProven.length;
     const counts = `${counted(places.length, 'export')}: ${verified} verified`;
-    // Names the failed exports again, because the reports are long.
+    // The names of the failed exports are repeated at the end, because the reports are long.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);
   }
@@ -62,7 +62,7 @@ interface Result {
   readonly problem?: string;
 }
 
-/** Verifies one export. Rejects with the signal as its reason after an interruption. */
+/** Verifies one export. If the command is interrupted, the promise rejects with the reason of the signal. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
@@ -84,8 +84,8 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If the only export is missing, the argument is wrong. If one of several is missing, the others are still
-    // verified.
+    // If the command verifies only one export and it is missing, the argument is wrong. If it verifies several exports,
+    // the others are still verified.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Error messages name files relative to the export's folder.
     const problem = `${url}: ${error.message}`;

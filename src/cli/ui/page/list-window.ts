@@ -1,5 +1,6 @@
 /**
- * Rows of the list in the browser: those in view, and some around them. Rows are kept while the filter stays the same.
+ * Keeps rows of the resource list in the browser: the visible rows, and some rows around them. All rows are kept until
+ * the filter changes.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
@@ -10,7 +11,7 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** Number of rows that are read above and below the visible rows. */
+/** Number of rows to read above the visible rows, and also below them. */
 const margin = 30;
 
 /** Returns the visible rows of a scrolled list. Sizes are in pixels. */
@@ -57,14 +58,14 @@ export class ListWindow {
     this.refresh();
   }
 
-  /** Reads the rows of this range, unless they are up to date. */
+  /** Reads the rows of this range from the server, unless all of them are already known and current. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
     if (this.#isOutdated || !indices.every((index) => this.#rows.has(index))) this.#readSoon();
   }
 
-  /** Reads the visible rows again, and discards all others. */
+  /** Reads the visible rows from the server again, and discards all other rows. */
   refresh(): void {
     this.#isOutdated = true;
     this.#readSoon();
@@ -84,7 +85,7 @@ export class ListWindow {
         await this.#readOnce();
       }
     } catch {
-      // The page shows that the server cannot be reached, and reads the rows again later.
+      // The page shows an error that the server cannot be reached. The rows are read again later.
     } finally {
       this.#isReading = false;
     }
