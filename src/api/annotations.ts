@@ -25,7 +25,7 @@ export interface Approval {
 
 export interface RolloutRequest {
   readonly rolloutId: string;
-  /** Text that makes a repeated request differ from the first. May be empty. */
+  /** Text at the end, which makes a repeated request differ from the first request. May be empty. */
   readonly suffix: string;
 }
 
@@ -34,7 +34,7 @@ const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Form of a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of the text that makes a repeated request differ. The status stores it. */
+/** Maximum length of the text that makes a repeated request differ. It is limited because the status stores it. */
 const maxSuffixLength = 64;
 
 /** Parses the annotation `approve`. Returns undefined if the value is invalid. */

@@ -49,7 +49,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of an `atomic` list have no `oldSelf`, because old and new items cannot be matched.
+    // Items of an `atomic` list have no `oldSelf`, because an old item cannot be matched with a new item.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -108,8 +108,8 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
 }
 
 /**
- * Converts JSON data to CEL values. The schema says which numbers are integers (BigInt). Timestamps are shortened,
- * because the CEL engine accepts fewer forms.
+ * Converts JSON data to CEL values. The schema says which numbers are integers, which become a BigInt. Timestamps are
+ * shortened, because the CEL engine accepts fewer forms than API servers.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);

@@ -231,7 +231,7 @@ export const reasons = {
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** The export selects messages by receipt time, but the messages do not contain it. */
   receiptTimeMissing: 'ReceiptTimeMissing',
-  /** Another manifest in the directory is invalid and has no earlier valid version. */
+  /** No upgrade starts, because another manifest in the directory is invalid and has no earlier valid version. */
   manifestUnusable: 'ManifestUnusable',
   /** The log service redirects to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
@@ -268,8 +268,8 @@ export interface ConditionChange {
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 /**
- * Returns the conditions with `change`, or the same array if nothing changes. A new `status` sets `lastTransitionTime`
- * to `nowIso`.
+ * Returns the conditions after `change` is applied, or the same array if nothing changes. If `status` changes,
+ * `lastTransitionTime` becomes `nowIso`.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -309,7 +309,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Returns the position of a type in a status. Unknown types come last. */
+/** Returns the position of a condition in a status, by its type. Conditions of unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

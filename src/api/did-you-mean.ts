@@ -25,7 +25,7 @@ export function suggestion(written: string, known: readonly string[], otherwise:
 /** Maximum edit distance of a misspelt name. `ServiceExport` and `SearchExport` have the distance 4. */
 const longestDistance = 3;
 
-/** Returns whether a text is this name with at most `longestDistance` wrong letters, in any case. */
+/** Returns whether a text differs from this name in at most `longestDistance` letters. Case is ignored. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;

@@ -23,7 +23,7 @@ import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
 import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
 
-/** Spec as users write it. Fields with a default may be absent. */
+/** Spec of an export as users write it. Fields that have a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly timeRange: Written<TimeRangeSpec> & Pick<TimeRangeSpec, 'from' | 'to'>;
   readonly destination: Written<DestinationSpec>;
@@ -32,7 +32,7 @@ type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
 
 /** Usual maximum delay of a log message until its arrival at the log service, in ms. */
 const usualDelayMs = 60_000;
-/** Minimum useful TTL, long enough to read the status. */
+/** Minimum useful value of `ttlSecondsAfterFinished`. It leaves enough time to read the status. */
 const shortestUsefulTtlSeconds = 60;
 
 /** Returns errors and warnings about an export's spec. Without `wallMs`, skips checks that depend on the time. */
@@ -47,7 +47,7 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
-/** Returns errors of an export's time range. Also runs when other fields have errors. */
+/** Returns errors of an export's time range. The time range is checked even if other fields have errors. */
 export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
@@ -192,7 +192,7 @@ export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): b
   return store != null && !store.credentialsSecretRef;
 }
 
-/** Returns the warning that the operator itself needs credentials for the store at `path`. */
+/** Returns a warning that the operator itself needs credentials for the object store at `path`. */
 export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:

@@ -9,7 +9,7 @@ import { checkCopiedMetadata } from './label-check.ts';
 import { scheduleProblem } from './schedule-check.ts';
 import { earliestTime, latestTime, readTimeRange, type TimeRange } from './time-range.ts';
 
-/** Spec as users write it. Fields with a default may be absent or null. */
+/** Spec of a schedule as users write it. Fields that have a default may be absent or null. */
 type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {
   readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
 };

@@ -34,10 +34,10 @@ export interface Finding {
   /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Whether the problem is the name of a field (`key`) or its value. */
+  /** Whether the name of a field (`key`) or the value of a field is wrong. */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
-  /** The problem, such as `must be a number`, printed after the field's name. */
+  /** Says what is wrong, such as `must be a number`. Messages show this text after the field's name. */
   readonly problem: string;
   /** How to fix the problem, such as `write 1 or more`. */
   readonly remedy: string;

@@ -51,7 +51,10 @@ function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
   });
 }
 
-/** Checks names of labels or annotations after `normalized`. */
+/**
+ * Checks the names of labels or annotations. `normalized` converts each name before the check, for example to lower
+ * case.
+ */
 function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string) => string): Generator<Finding> {
   for (const name of Object.keys(texts)) {
     if (isQualifiedName(normalized(name))) continue;
@@ -101,7 +104,7 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
   }
 }
 
-/** Explains why the value of an annotation has no effect, if it has none. */
+/** Explains why this value of an annotation has no effect. Undefined if the value has an effect. */
 function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {

@@ -29,8 +29,8 @@ export interface ManifestDocument {
   /** Plain JSON data of the document, never null. */
   readonly value: unknown;
   /**
-   * Returns the position of the value at `path`, or of its field name (`key`). Without such a value, returns the
-   * position of its innermost existing parent.
+   * Returns the position of the value at `path`, or of the value's field name if `part` is `key`. If the value does not
+   * exist, returns the position of its innermost existing parent.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
@@ -58,7 +58,10 @@ const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
 
-/** Decodes a manifest file in UTF-8, or UTF-16 with a byte order mark (PowerShell 5). Other encodings are problems. */
+/**
+ * Decodes a manifest file in UTF-8, or UTF-16 with a byte order mark (PowerShell 5). Returns a problem for other
+ * encodings.
+ */
 export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
   const remedy = 'write it as UTF-8';
   const [first, second] = bytes;
@@ -85,7 +88,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** YAML that Kubernetes' tools reject. Each match ends with the rejected character. */
+/** Patterns of YAML text that Kubernetes' tools reject. A match ends with the first rejected character. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
@@ -96,7 +99,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
-/** Returns why a text is rejected without parsing, if it is. */
+/** Returns the problem because of which a text is not parsed, such as its size. Undefined if the text can be parsed. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
     return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');
@@ -136,7 +139,7 @@ function parseDocuments(text: string): ManifestFile {
       const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
-      // The only possible error: an alias names no anchor, or expands to too many nodes.
+      // Only aliases cause this error: an alias names no anchor, or expands to too many nodes.
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
@@ -148,7 +151,10 @@ function parseDocuments(text: string): ManifestFile {
 /** Problem of a YAML document at a character `offset` in the file. */
 type DocumentProblem = Explanation & { readonly offset: number };
 
-/** Returns the errors of the YAML parser, or the first problem that only Kubernetes' tools report. */
+/**
+ * Returns the errors of the YAML parser. If there are none, returns the first problem that only Kubernetes' tools
+ * report.
+ */
 function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
   const repeated = repeatedKey(parsed);
@@ -272,7 +278,7 @@ function mergeInOrder(tag: ScalarTag): ScalarTag {
   };
 }
 
-/** Sets a member of a YAML mapping, even `__proto__`. */
+/** Sets a field of a YAML mapping. Also works for a field named `__proto__`. */
 function setMember(mapping: unknown, name: unknown, value: unknown): void {
   if (mapping instanceof Map) mapping.set(name, value);
   else Object.defineProperty(mapping, String(name), { value, writable: true, enumerable: true, configurable: true });
@@ -281,7 +287,7 @@ function setMember(mapping: unknown, name: unknown, value: unknown): void {
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
   if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
   if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
-  // The parser reports a missing quote at the end of the file, not at the opening quote.
+  // The parser reports a missing closing quote at the end of the file, but users need the place of the opening quote.
   const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)

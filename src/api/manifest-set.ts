@@ -25,7 +25,7 @@ export interface ManifestReport {
   readonly passedOver: number;
 }
 
-/** Fields that name Secrets. A schedule has them in `spec.template`. */
+/** Paths of fields that name Secrets. In a schedule, these fields are in `spec.template`. */
 const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
 const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
 const gcsSecret: JsonPath = ['spec', 'destination', 'gcs', 'credentialsSecretRef', 'name'];
@@ -97,7 +97,9 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/** Yields documents with the kind, namespace and name of an earlier document, each with an error. */
+/**
+ * Yields each document that has the kind, namespace and name of an earlier document, with an error for this document.
+ */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
   for (const each of all) {
@@ -115,7 +117,7 @@ function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Findin
   }
 }
 
-/** Returns the Secret that a field names, or a warning if it is only in another namespace. */
+/** Returns the Secret that a field names. Returns a warning if only another namespace has a Secret of this name. */
 function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[]) {
   const name = valueAt(resource.members, path);
   const { namespace } = namesOf(resource);

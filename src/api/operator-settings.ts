@@ -18,7 +18,7 @@ export interface Pause {
   readonly oddValue: string | undefined;
 }
 
-/** Returns the pause that this value of `paused` causes, if any. */
+/** Returns the pause that this value of `paused` causes. Undefined if the value pauses nothing. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
@@ -37,7 +37,7 @@ export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Reco
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }
 
-/** Returns the written value of `paused` in the ConfigMap. */
+/** Returns the value of `paused` in the ConfigMap as the user wrote it. */
 export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
   return isRecord(manifest['data']) ? manifest['data'][pausedMember] : undefined;
 }

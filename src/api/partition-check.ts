@@ -11,7 +11,7 @@ const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hour
  */
 const maxPartitions = 9_000;
 
-/** Returns the problem of a time range with too many partitions, if it has. */
+/** Returns a problem if the time range has too many partitions. */
 export function partitionProblem(
   partitionBy: keyof typeof lengthsMs,
   { fromMs, toMs }: TimeRange,

@@ -8,7 +8,7 @@ import type { CollectorExpression, CollectorSelector, Target } from './generated
 import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
-/** Spec as users write it. Fields with a default may be absent. */
+/** Spec of a policy as users write it. Fields that have a default may be absent. */
 interface WrittenSpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;

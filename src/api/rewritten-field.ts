@@ -23,7 +23,10 @@ export function rewrittenField(query: string): string | undefined {
 }
 
 interface OperatorText {
-  /** Text of one operator. Quoted strings are replaced by spaces, except names of needed fields. */
+  /**
+   * Text of one query operator. Quoted strings are replaced by spaces, except for the names of fields that exports
+   * need.
+   */
   readonly outside: string;
   readonly texts: readonly string[];
 }
@@ -31,7 +34,7 @@ interface OperatorText {
 /** Marks a quoted text. It is a private-use character, which no query should contain. */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/** Matches a marked quoted text, and a `%` before it for a quoted field name. */
+/** Matches a quoted text that was replaced by a mark, and a `%` before the mark, which begins a quoted field name. */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
@@ -51,13 +54,14 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the needed field that an operator creates after `as` or `extract`, as in `parse "time=*" as _messagetime`.
+ * Returns the field that an operator creates after `as` or `extract`, if exports need this field. Example: `parse
+ * "time=*" as _messagetime`.
  */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
 }
 
-/** Returns the field that an operator such as `fields - _messageid` hides. */
+/** Returns the field that an operator such as `fields - _messageid` hides, if exports need this field. */
 function hiddenIn(outside: string): string | undefined {
   const [, names = ''] = /^fields ?-(.*)$/i.exec(outside) ?? [];
   return new RegExp(`(?<![\\w.])${provingName}`, 'i').exec(names)?.[1];

@@ -64,7 +64,7 @@ function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
   }
 }
 
-/** Warns if the first stage has a `size` but no soak. A next stage with an approval needs no soak. */
+/** Warns if the first stage has a `size` but no soak. There is no warning if the next stage needs an approval. */
 function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
@@ -115,7 +115,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Returns whether the stages contain all collectors, so that later stages stay empty. */
+/** Returns whether these stages already contain all collectors, so that stages after them stay empty. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -212,7 +212,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // If the window is not longer than `cutoff`, there is already an error.
+  // If the maintenance window is not longer than `cutoff`, another check already reports an error.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {

@@ -66,7 +66,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // Checks of single fields give better messages than the cron library croner.
+    // The error of the cron library croner is dropped, because the checks of single fields give better messages.
     return undefined;
   }
 }

@@ -118,7 +118,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // Skipped, because ajv reports another error for the same value or key.
+      // No finding is added, because ajv reports another error for the same value or key.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
@@ -202,7 +202,10 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
   }
 }
 
-/** Returns how to write a list. `item` is the written value, if it may be its only item. */
+/**
+ * Returns text that tells users how to write a list. `item` is the written value, if the list may consist of only this
+ * value.
+ */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;
   return item === undefined || items?.type === 'object'

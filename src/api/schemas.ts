@@ -36,5 +36,5 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/** Resource or part of a resource, as in a manifest: without defaults, and null for absent fields. */
+/** A resource or a part of it as users write it in a manifest: defaults are missing, and absent fields may be null. */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

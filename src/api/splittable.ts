@@ -9,7 +9,7 @@ export type Splittability =
   | { readonly isSplittable: true }
   | {
       readonly isSplittable: false;
-      /** Why the query cannot be split, as a sentence without a full stop. */
+      /** Reason why the query cannot be split: a sentence without a full stop. */
       readonly reason: string;
       /** True if only operators that select or sort rows, such as `limit`, prevent splitting. */
       readonly onlyChooses: boolean;
@@ -22,14 +22,17 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Operators that select or sort rows and need all rows at once. */
+/** Matches query operators that select or sort rows. Such operators need all rows at once. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
-/** Returns why a query cannot be split, or undefined if it can. Operators that match `overlooked` are not checked. */
+/**
+ * Returns why a query cannot be split. Undefined if it can be split. Query operators that match `overlooked` are not
+ * checked.
+ */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // With ambiguous quotes, quoted texts are also searched for operators.
+  // If the quoting is ambiguous, quoted texts are searched for operators, too.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
@@ -47,7 +50,7 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
   return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };
 }
 
-/** Make the quoting ambiguous: comments, apostrophes, backticks and escaped quotes. */
+/** Patterns for text that makes quoting ambiguous: comments, apostrophes, backticks and escaped quotes. */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 
 /** Name of an operator and the text after it. */
@@ -79,11 +82,14 @@ function shown(text: string): string {
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
 }
 
-/** Excludes the option `multi`, which makes several rows from one message (E9). */
+/** Does not match operators with the option `multi`, because `multi` makes several rows from one message (E9). */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/** Operators that process each row on its own, with a pattern for the text after the name. */
+/**
+ * Query operators that process each row separately. Each has a pattern that the text after the operator's name must
+ * match.
+ */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],
@@ -96,8 +102,8 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Fixed time slices start at the same times for every search. A number of time slices would depend on the searched
-  // range.
+  // Time slices of a fixed length start at the same times in every search. With a fixed number of time slices, their
+  // start would depend on the time range of the search.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
@@ -109,5 +115,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Keywords of conditions, which are no function names. */
+/** Keywords of conditions in a query. A keyword before a parenthesis is not the name of a function. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

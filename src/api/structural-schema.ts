@@ -1,12 +1,14 @@
 /** Types for the schemas of the CRDs, and the schema of each kind. */
 
-/** CEL rule (`x-kubernetes-validations`) for a value. */
+/** A CEL validation rule of a schema (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  /** What is wrong with a value that breaks the rule. Undefined if the value itself makes this clear. */
+  /** Says what is wrong with a value that violates the rule. Undefined if the value itself makes this clear. */
   readonly problem?: string;
   readonly remedy: string;
-  /** Path of the field in errors of this rule, such as `.values`. Default: the value itself. */
+  /**
+   * Path of the field that errors of this rule name, such as `.values`. By default, errors name the validated value.
+   */
   readonly fieldPath?: string;
 }
 

@@ -104,12 +104,12 @@ const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
 /** A time in milliseconds with at most 15 digits, which a double represents exactly. */
 const millisecondsForm = /^\d{1,15}$/;
-/** Ten digits are probably seconds (2001 to 2286). In milliseconds, they would mean early 1970. */
+/** A time of ten digits is probably in seconds (2001 to 2286). In milliseconds, ten digits would mean early 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time after a local time at which a near clock change is over, in ms. */
+/** Time in ms after which a clock change near a local time is certainly over. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
@@ -142,7 +142,7 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   return { member: 'timeZone', problem, remedy: 'write one such as Europe/Berlin or UTC' };
 }
 
-/** Parses a local date-time as if in UTC. Undefined if it does not exist, like February 30. */
+/** Parses a local date-time as if it were in UTC. Undefined if the date does not exist, like February 30. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || isoText(readMs) !== text ? undefined : readMs;

@@ -27,7 +27,7 @@ export function kindOf(document: unknown): KindName | undefined {
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
 }
 
-/** Returns the error of a document that is no object, or whose kind or API version is misspelt (D1). */
+/** Returns an error if a document is not an object, or if its kind or API version is misspelt (D1). */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
     return error([], 'Invalid', {
@@ -36,7 +36,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // Only empty and nested Lists are left, which kubectl rejects.
+  // Lists with items were expanded before. Empty and nested Lists remain, and kubectl rejects both.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -127,7 +127,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several CEL rules can report the same problem of a cron schedule.
+    // Several CEL rules can report the same problem of a cron schedule, but users see it only once.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -153,7 +153,7 @@ interface KindChecks {
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither schema nor CEL can express, in a spec that both accept. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of a field that also runs when other fields have errors. */
+  /** Check of one field. It runs even if other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
@@ -173,7 +173,7 @@ const checks: { readonly [K in KindName]: KindChecks } = {
   },
 };
 
-/** Returns whether the value at `path` is inside of a rejected value or contains one. */
+/** Returns whether the value at `path` is part of a rejected value, or contains a rejected value. */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }

@@ -1,7 +1,10 @@
 /** Lets tests stop the process right before or after an external effect, such as a request or a write of a status. */
 import { channel } from 'node:diagnostics_channel';
 
-/** Message about an effect. `before`: the request was not sent yet. `after`: the answer was not used yet. */
+/**
+ * Message about an external effect, such as a request. In phase `before`, the request was not sent yet. In phase
+ * `after`, the answer was not used yet.
+ */
 export interface BoundaryMessage {
   readonly name: string;
   readonly phase: 'before' | 'after';

@@ -11,10 +11,13 @@ const mostDays = 500;
 
 /** Parsed cron schedule in local times without a time zone. */
 export class CronSchedule {
-  /** Times of a day at which the schedule fires, in ms since midnight, ascending. */
+  /** Times of day at which the schedule fires, in ms since midnight, ascending. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Cache by local day: first day on or after it on which the schedule fires, if any. */
+  /**
+   * Cache: for a local day, the first day on or after it on which the schedule fires. Undefined if there is no such
+   * day.
+   */
   readonly #days = new Map<number, number | undefined>();
 
   constructor(text: string) {

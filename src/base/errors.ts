@@ -53,12 +53,12 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Returns whether the action can succeed later without a user's help. */
+/** Returns whether the failed action can succeed later without the help of a user. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
 
-/** Converts any thrown value to a LogfleetError. Other values count as bugs of logfleet. */
+/** Converts any thrown value to a LogfleetError. A value that is not a LogfleetError counts as a bug of logfleet. */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
   return new LogfleetError({

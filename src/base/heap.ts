@@ -7,9 +7,9 @@ import { setFlagsFromString } from 'node:v8';
 
 /** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // V8 collects old objects when their memory has grown by half.
+  // V8 collects garbage in the old generation when the memory of that generation has grown by half.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
-  // For a small heap, parallel collection takes more CPU time and is not faster.
+  // With a small heap, parallel garbage collection takes more CPU time and is not faster.
   setFlagsFromString('--no-parallel-scavenge');
 }

@@ -37,7 +37,7 @@ export function marked(text: string): Uint8Array {
 
 /** Lookup table: 1 for each byte that may be between JSON tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
-/** Lookup table: 1 for each byte that forms a complete escape after a backslash. */
+/** Lookup table: 1 for each byte that completes an escape sequence after a backslash, such as `n`. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
@@ -61,13 +61,13 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
  * Sets the highest bit of each byte that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable.
  */
 function marksIn(word: number): number {
-  // Exchanges quote (0x22) and space (0x20). Quotes and control characters are then below 0x21.
+  // The XOR exchanges the codes of quote (0x22) and space (0x20), so that quotes and control characters are below 0x21.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
-/** Returns the index of the byte with the lowest set bit. Byte 0 is the lowest. */
+/** Returns the index of the byte that contains the lowest set bit. The least significant byte has index 0. */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }

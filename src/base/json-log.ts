@@ -8,7 +8,7 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface JsonLogOptions {
   readonly level: LogLevel;
-  /** Output for each line, for example `process.stderr`. */
+  /** Stream to which each line is written, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 

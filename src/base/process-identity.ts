@@ -1,5 +1,6 @@
 /**
- * Identity of a process across machines, containers and reboots. Pids alone are reused and differ between containers.
+ * Identity of a process across machines, containers and reboots. A pid alone does not suffice, because pids are reused
+ * and differ between containers.
  *
  * Only a process with the same `scope` can be checked by its pid.
  */
@@ -19,12 +20,12 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, processStart: await readProcessStart(process.pid), scope: await readScope() };
 }
 
-/** Returns whether a process of the same scope is still running. */
+/** Returns whether a process is still running. The process must have the same `scope` as this process. */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM means that the process exists but belongs to another user.
+    // Error EPERM means that the process exists but belongs to another user.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
   }
   return (await readProcessStart(pid)) === processStart;

@@ -30,7 +30,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   /** Object that identifies the current scrape. */
   #scrape: object = {};
-  /** Functions that return the series of each gauge, by name. */
+  /** For each gauge by name: the functions that return its series. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();
 
   /** Adds metrics about the process: memory, CPU, and event-loop delay. */

@@ -2,7 +2,10 @@
 import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
-/** Delay in ms before a retry of an error that a user must fix. Nothing notifies logfleet of the fix. */
+/**
+ * Delay in ms before a retry of an error that a user must fix. logfleet retries, because nothing reports that the error
+ * is fixed.
+ */
 export const stallRetryMs = 30_000;
 /**
  * Delay in ms before the next request after the service refused the credentials twice. A change of the Secret ends the
@@ -13,7 +16,7 @@ export const refusalRetryMs = 600_000;
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
-/** Codes of errors for refused credentials (401) or a missing right (403). */
+/** Codes of errors that mean refused credentials (401) or a missing permission (403). */
 const refusals: ReadonlySet<string> = new Set(['service.unauthorized', 'service.forbidden', 'account.unauthorized']);
 
 /** Returns whether the service refused the credentials or a right, so that only a user can help. */
@@ -21,13 +24,15 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
   return error !== undefined && refusals.has(error.code);
 }
 
-/** Consecutive failures of one kind of request. Successes of other requests do not end them. */
+/**
+ * Counts consecutive failures of one kind of request. A success of another kind of request does not reset the count.
+ */
 export class FailureRecord {
   #error: LogfleetError | undefined;
   #count = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
 
-  /** Error to report; undefined if a request has succeeded since. */
+  /** Error of the last request to report. Undefined if a request has succeeded since. */
   get error(): LogfleetError | undefined {
     return this.#error;
   }
@@ -44,7 +49,7 @@ export class FailureRecord {
 
   /**
    * Records a failure, and returns the delay in ms before the next request.
-   * @param shown error to report
+   * @param shown error that `error` returns from now on
    */
   failed(error: LogfleetError, nowMs: number, shown = error): number {
     const delayMs = retryDelayMs(error, countBefore(error, this.#error, this.#count));
@@ -60,20 +65,24 @@ export class FailureRecord {
     this.#count = 0;
   }
 
-  /** Permits the next request at once. The failures still count until a request succeeds. */
+  /** Permits the next request immediately. Earlier failures still increase later delays, until a request succeeds. */
   tryAgain(): void {
     this.#untilMs = Number.NEGATIVE_INFINITY;
   }
 }
 
-/** Returns the number of failures for the delay: `count`, or 0 for a first refusal, which may be wrong (10.1). */
+/**
+ * Returns the number of failures that determines the delay. It is 0 for the first refusal of credentials, because the
+ * service sometimes refuses valid credentials (section 10.1). Otherwise, it is `count`.
+ */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
 }
 
 /**
- * Returns the delay in ms before a retry. A delay in the error applies if it is longer. Only repeated refusals of
- * credentials have a long delay (10.1). @param failures number of consecutive failures before this one
+ * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay. Only repeated
+ * refusals of credentials have a long delay (section 10.1).
+ * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {
   const { handling } = error;

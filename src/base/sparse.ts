@@ -38,7 +38,7 @@ export class SparseSet<T> implements SetView<T> {
   }
 }
 
-/** Map from a label to a set of values. A label without values uses no memory. */
+/** Map from a key to a set of values. A key without values uses no memory. */
 export class SparseSets<L, T> {
   readonly #sets = new SparseMap<L, Set<T>>();
 
@@ -46,7 +46,7 @@ export class SparseSets<L, T> {
     return this.#sets.get(label) ?? none;
   }
 
-  /** Adds `value` to the label's set if `isIn` is true. Otherwise removes it. */
+  /** Adds `value` to the set of `label` if `isIn` is true. Otherwise removes `value` from the set. */
   put(label: L, value: T, isIn: boolean): void {
     const values = this.#sets.get(label);
     if (isIn && !values) this.#sets.set(label, new Set([value]));

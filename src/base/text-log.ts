@@ -12,7 +12,7 @@ export interface TextLogOptions {
   /** True to colour log levels. */
   readonly colors: boolean;
   readonly clock: Clock;
-  /** Output for each line, for example `process.stderr`. */
+  /** Stream to which each line is written, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 

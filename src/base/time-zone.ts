@@ -10,7 +10,7 @@ const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
 /** Distance in ms at which UTC offsets are compared, to find a clock change near a local time. */
 const changeDistanceMs = 36 * 3_600_000;
-/** Maximum number of days in each cache: more than a year. */
+/** Maximum number of days that each cache of a time zone contains. It is more than a year. */
 const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
@@ -34,7 +34,10 @@ function readTimeZone(name: string): TimeZone | undefined {
 }
 
 export class TimeZone {
-  /** Name in the runtime's list. The given name may be an alias. */
+  /**
+   * Name of the time zone in the runtime's list of time zones. It can differ from the constructor's argument, which may
+   * be an alias.
+   */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   /** Cache: UTC offset in ms at the beginning of each UTC day. */

@@ -1,4 +1,7 @@
-/** Writes failures that are retried: at once, at growing intervals, and when they end (H2). */
+/**
+ * Writes messages about failures that are retried: at the first failure, then at growing intervals, and when the
+ * failure ends (H2).
+ */
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
 
@@ -43,7 +46,7 @@ export class TroubleLines {
     this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
   }
 
-  /** Writes that `subject` works again, if its failure was written. */
+  /** Writes that `subject` works again. Writes nothing if no failure of `subject` was written. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;
