@@ -20,11 +20,11 @@ const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
 const exportTemplate = 'demo/exports/export.yaml';
 const exportedMs = 15 * 60_000;
-/** Target versions before and after the change of the manifest. */
+/** Target versions of the policy: `quiet` at the start of the demo, `good` after the manifest is changed. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
- * Shorter than the default, because the simulator's lists show changes immediately. With a real service, upgrades could
- * run twice.
+ * Shorter than the default, because the simulator lists upgraded collectors immediately. With the real service, so
+ * short a value could make logfleet upgrade a collector twice.
  */
 const grace = '1s';
 /** Maximum time of the demo. It usually takes two minutes. */
@@ -93,7 +93,7 @@ async function withService(
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
     const first = await run();
     if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.quiet} was not stopped`);
-    // The canary stage stops the rollout, so the exit status is 1.
+    // The first run is expected to fail, because the canary stage stops the rollout.
     if (first !== exitStatus.failed || signal.aborted) return first;
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
     stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
@@ -120,7 +120,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the output of `logfleet export`, which is for other programs.
+  // Hides the output of `logfleet export`, because it is meant for other programs.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;
@@ -128,7 +128,7 @@ async function exportMessages(context: CommandContext, manifest: string, exports
   return runProgram(['verify', exports], context);
 }
 
-/** Writes the export's manifest for a quarter of an hour of yesterday. */
+/** Writes a manifest of an export that covers a quarter of an hour of yesterday. */
 function writeExport(file: string): void {
   const yesterdayMs = Date.now() - 24 * 60 * 60_000;
   const fromMs = yesterdayMs - (yesterdayMs % exportedMs);

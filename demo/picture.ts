@@ -9,9 +9,9 @@ import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
-/** Fraction of upgraded collectors in the picture of the rollout. */
+/** Fraction of collectors that are upgraded when the picture of the rollout is taken. */
 const shownShare = 0.35;
-/** Fraction of the time range in the picture of the export. */
+/** Fraction of the export's time range that is exported when the picture of the export is taken. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
@@ -23,7 +23,7 @@ interface Moment {
 }
 
 const screen = new TerminalScreen();
-/** Screens of the demo that are closest to the wanted fractions. */
+/** Screens of the demo whose progress is closest to `shownShare` and `shownCoverage`. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 
@@ -35,7 +35,7 @@ const terminal: Output = {
   write: (text) => {
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The first line with `updated` on the screen belongs to the stopped rollout.
+    // The screen shows two rollouts. The first line with `updated` belongs to the stopped rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
@@ -67,7 +67,7 @@ function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
-/** Leaves only the stages of the stopped rollout in the report. */
+/** Replaces the lines of the report from `Versions` up to `The canary stopped it` by `…`. */
 function shortened(rows: Rows): Rows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));

@@ -3,7 +3,7 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Examples of a value. A group of values has no examples. */
+  /** Example values. Only a single value has them, not a group of values. */
   readonly examples?: readonly unknown[];
 }
 

@@ -33,7 +33,7 @@ function checkoutOf(version: string, work: string): string {
   return checkout;
 }
 
-/** Builds one version. Sets the exit status if VitePress fails. */
+/** Builds the documentation of one version. Sets the exit status if VitePress fails. */
 function build(version: string): void {
   const work = mkdtempSync(join(tmpdir(), 'logfleet-docs-'));
   try {
@@ -66,13 +66,13 @@ function build(version: string): void {
 
 rmSync(out, { recursive: true, force: true });
 for (const version of versions) build(version);
-// Without a release, the newest version is the checkout.
+// If there is no release yet, the start page leads to the documentation of the checkout.
 const newest = versions[1] ?? 'next';
 writeFileSync(
   join(out, 'index.html'),
   `<!doctype html>\n<title>logfleet</title>\n<meta http-equiv="refresh" content="0; url=${newest}/">\n<a href="${newest}/">logfleet ${newest}</a>\n`,
 );
-// Links are checked after all builds, because pages link to other versions.
+// Links are checked after all versions are built, because pages link to pages of other versions.
 const broken = versions.flatMap((version) =>
   brokenLinks(join(out, version), `${base}${version}/`).map((problem) => `${version}/${problem}`),
 );

@@ -3,10 +3,10 @@ import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 
-/** Path at which the page lists the fields of each type, by the title of the type. */
+/** Map from the title of a type to the path at which the reference page lists the fields of this type. */
 type ListedTypes = Map<string, string>;
 
-/** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
+/** Oldest Kubernetes version whose API servers all support CEL rules and `fieldPath` in these rules. */
 const oldestKubernetes = '1.29';
 
 export function renderReference(definitions: readonly CustomResourceDefinition[]): string {

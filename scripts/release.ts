@@ -52,7 +52,7 @@ if (problems.length > 0) process.exit(1);
 await makeRelease(url.replace(/\/+$/, ''));
 console.log(nextSteps());
 
-/** Writes the archives, and the files that describe them. */
+/** Writes the archives of a release, and the files that describe the archives. */
 async function makeRelease(address: string): Promise<void> {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out);

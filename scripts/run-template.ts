@@ -3,14 +3,20 @@ import { stringify } from 'yaml';
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
-/** Fields of a SearchExport that the schedule decides for its runs. */
+/** Fields of a SearchExport that the template of a schedule lacks, because the schedule sets them for each run. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
-/** Title of the schema of runs. Types and reference page refer to SearchExport instead of repeating it. */
+/**
+ * Title of the schema for a run's spec. Generated types and the reference page refer to the spec of SearchExport
+ * instead of repeating it.
+ */
 export const runSpecTitle = 'RunSpec';
 /** TypeScript type of a run's spec, and its import. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
-/** CEL rules for `destination` that do not apply to schedules, which support no PersistentVolumeClaims. */
+/**
+ * Matches CEL rules for `destination` that do not apply to schedules, because schedules support no
+ * PersistentVolumeClaims.
+ */
 const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
 const claimDescription =
   'Not allowed in a schedule, because the operator writes the records of complete runs to the destination, and cannot mount a PersistentVolumeClaim.';
@@ -52,7 +58,7 @@ function templateOf(spec: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Returns the schema of `destination` for schedules. */
+/** Returns the schema of the field `destination` in the template of a schedule. */
 function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   const destination = properties?.['destination'];
   const { persistentVolumeClaim: claim, ...stores } = destination?.properties ?? {};
@@ -66,7 +72,10 @@ function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Copies a schema without rules that forbid changes. A changed template affects only future runs. */
+/**
+ * Copies a schema without the rules that forbid changes. A schedule's template can change, because a change affects
+ * only future runs.
+ */
 function changeable<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(changeable) as T;
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -39,7 +39,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // Added before its content, so that a type comes before the types that it uses.
+    // A type is added to the map before its fields, so that it comes before the types of its fields.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {
@@ -75,7 +75,7 @@ function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   };
 }
 
-/** Adds `readonly` to the fields of generated types, which the generator cannot do. */
+/** Adds `readonly` to the fields of generated types, because the type generator cannot add it. */
 function readonlyMembers(text: string): string {
   return text
     .replace(/^( +)(\w+\??|\[k: string\]):/gm, '$1readonly $2:')

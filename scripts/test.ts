@@ -71,7 +71,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly nice?: number;
-  /** True (default) to show the output immediately, not after the end. */
+  /** True (default) to show the program's output immediately. Otherwise, it is shown after the program ends. */
   readonly isShown?: boolean;
 }
 

@@ -14,7 +14,7 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
   return titles;
 }
 
-/** Splits Markdown into text and code. Odd parts are code. */
+/** Splits Markdown into text and code. In the result, items with an odd index are code. */
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 
@@ -33,7 +33,10 @@ function linkedToPages(markdown: string, page: string, checkout: string, target:
     .join('');
 }
 
-/** Returns the site's page for a file or folder. Keeps the path of a missing file, which VitePress reports. */
+/**
+ * Returns the site's page for a file or folder. Returns the path of a missing file unchanged, so that VitePress reports
+ * the broken link.
+ */
 function pageFor(path: string, checkout: string, target: string): string {
   const source = join(checkout, path);
   if (pages.includes(path)) return fileOf(path);

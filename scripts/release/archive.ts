@@ -8,7 +8,10 @@ export interface ArchiveOptions {
   readonly prefix: string;
   /** Modification time of all files in the archive. */
   readonly mtime: Date;
-  /** Returns whether to add a file. `path` is relative to the archived folder. Default: all files. */
+  /**
+   * Returns whether to add a file to the archive. `path` is relative to the archived folder. Default: all files are
+   * added.
+   */
   readonly includes?: (path: string) => boolean;
 }
 

@@ -16,7 +16,7 @@ import { packageVersion, writeProgram } from './program-folder.ts';
 
 const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
-/** Names of the program in a tarball. kubectl finds the plugin by the second name. */
+/** Names of the program in a tarball. kubectl finds `kubectl-logfleet` as a plugin by its name. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
 /** Names of archives: `npm`, `layer` (of the image), `chart` (Helm), or a platform (tarball). */
@@ -44,7 +44,7 @@ export interface ProgramFolder {
   readonly mtime: Date;
 }
 
-/** Writes the program to a temporary folder, calls `use`, and removes the folder. */
+/** Writes the program to a temporary folder, calls `use` with this folder, and then removes the folder. */
 export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) => Promise<T>): Promise<T> {
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-package-'));
   try {

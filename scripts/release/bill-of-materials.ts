@@ -23,7 +23,9 @@ interface Bom {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** Renders the SBOM: npm's list of packages, reduced to the bundled ones. The same sources give the same text. */
+/**
+ * Renders the SBOM: npm's list of packages without packages that are not bundled. The same sources give the same text.
+ */
 export function renderBillOfMaterials(
   packages: readonly BundledPackage[],
   runtimes: readonly RuntimePackage[],
@@ -62,7 +64,7 @@ function metadata({ metadata }: Bom, time: Date): object {
   return { ...metadata, timestamp: time.toISOString(), lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component };
 }
 
-/** Describes a bundled package, which npm may list as optional or for development. */
+/** Marks a bundled package as required, because npm may list the package as optional or as a development dependency. */
 function shipped(component: Component): Component {
   return { ...component, scope: 'required', properties: [] } as Component;
 }

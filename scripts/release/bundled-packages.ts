@@ -10,7 +10,7 @@ export interface BundledPackage {
   readonly version: string;
   /** SPDX expression, such as `MIT`. */
   readonly license: string;
-  /** Contents of the package's license and notice files. */
+  /** Texts of the package's license and notice files. */
   readonly texts: readonly string[];
 }
 

@@ -5,7 +5,10 @@ import { bundleProgram } from '../bundle.ts';
 import { type BundledPackage, bundledPackages, renderLicenses } from './bundled-packages.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Copied files and folders: files for run time, sources, and the README with linked pages. */
+/**
+ * Files and folders that are copied to the package: files that are needed at run time, sources, and the README with the
+ * pages to which it links.
+ */
 const copied = [
   ...['bin', 'crds', 'manifests', 'src', 'simulator'],
   ...['LICENSE', 'README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'docs', 'examples', 'charts'],

@@ -3,7 +3,7 @@
 /** Form of a version: `1.2.3`, or `1.2.3-rc.1` before a release. */
 const version = String.raw`\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?`;
 const wholeVersion = new RegExp(`^${version}$`);
-/** A version of logfleet, recognized by the text before it, such as `logfleet:`. */
+/** Matches a copy of logfleet's version by the text before it, such as `logfleet:`. */
 const copies = new RegExp(
   String.raw`(\blogfleet[-: ]|\bnewTag: |^(?:version|appVersion): |app\.kubernetes\.io/version: |image\.version=|^operator )${version}`,
   'gm',

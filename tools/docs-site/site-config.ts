@@ -28,7 +28,7 @@ export function siteConfig({ base, version, versions, titles }: Site): object {
       nav: [
         {
           text: version,
-          // VitePress puts its base before such a link, so `/../` leads to other versions.
+          // VitePress adds its base path before such a link, so a link with `/../` leads to another version.
           items: versions.map((each) => ({ text: each, link: `/../${each}/`, target: '_self' })),
         },
       ],

@@ -18,7 +18,7 @@ export interface NpmTool {
   readonly explain: (version: string, reason: string) => string;
 }
 
-/** Installs the packages of a tool if they are missing, and returns the path of their `node_modules`. */
+/** Installs the npm packages of a tool if they are missing. Returns the path of their `node_modules`. */
 export async function npmModules(tool: NpmTool): Promise<string> {
   const directory = await cached(tool.folder, npmToolVersion(tool), (target) => install(tool, target));
   return join(directory, 'node_modules');

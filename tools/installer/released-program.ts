@@ -19,7 +19,7 @@ export interface ReleasedProgram {
   readonly name: string;
   /** Description for messages, such as `a small S3 store`. */
   readonly purpose: string;
-  /** Tests that need the program, for messages, such as `The tests of destinations`. */
+  /** Names the tests that need the program, such as `The tests of destinations`. Messages begin with this text. */
   readonly neededBy: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;
@@ -46,7 +46,7 @@ export interface ReleaseArchive {
   readonly path: string;
   /** Path of the checksum file, with a SHA-256 checksum and an archive name on each line. */
   readonly checksumsPath: string;
-  /** Folder of the archive that contains the program, or `.`. */
+  /** Folder inside the archive that contains the program. It is `.` if the program is at the top level. */
   readonly folder: string;
 }
 
