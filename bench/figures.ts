@@ -14,7 +14,7 @@ export interface Section {
   readonly notes: readonly string[];
 }
 
-/** Returns a percentile of sorted samples. `share` is a fraction from 0 to 1. */
+/** Returns a percentile of sorted samples. `share` is the percentile as a fraction from 0 to 1. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

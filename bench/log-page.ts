@@ -10,8 +10,8 @@ const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of messages: log messages with this number of lines (0.9 KB for 1, 10 KB for 20), or random messages of this
- * size.
+ * Kind of messages. `lines`: log messages with this number of lines (1 line has 0.9 KB, 20 lines have 10 KB).
+ * `madeUpBytes`: random messages of this size.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 

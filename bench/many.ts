@@ -16,7 +16,7 @@ export interface BenchOptions {
 const idleSeconds = 60;
 const count = new Intl.NumberFormat('en-US');
 
-/** Targets for an operator with ten thousand resources. */
+/** Targets of the benchmark for an operator with ten thousand resources. */
 const goals = {
   resources: 10_000,
   restartCpuSeconds: 3,

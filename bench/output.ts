@@ -1,4 +1,4 @@
-/** `npm run bench -- output`: measures how fast messages are converted to files. */
+/** `npm run bench -- output`: measures how fast logfleet converts message pages to files. */
 
 import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';

@@ -1,7 +1,10 @@
 /** Shared code of benchmarks: selection of parts, and a description of the machine. */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
-/** Returns a function that tells whether a part of the benchmark was requested. Prints an error for an unknown part. */
+/**
+ * Returns a function that tells whether a part of the benchmark was requested. Prints an error if an unknown part was
+ * requested.
+ */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],
   only: readonly string[] | undefined,
@@ -15,7 +18,10 @@ export function wantedParts<Part extends string>(
 
 export interface Machine {
   readonly machine: string;
-  /** Load average of the minute before the benchmark. Times are unreliable if it is above the number of processors. */
+  /**
+   * Load average of the machine in the minute before the benchmark. If it exceeds the number of processors, measured
+   * times are unreliable.
+   */
   readonly loadBefore: number;
 }
 

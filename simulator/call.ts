@@ -46,7 +46,7 @@ export interface PreparedCall {
   readonly operation: Operation;
   /** Collector of the upgrade task that the request creates or reads. */
   readonly collector?: Collector | undefined;
-  /** Collector id in the request body. A collector with this id need not exist. */
+  /** Collector id in the request body. It may be an id that no collector has. */
   readonly collectorId?: string | undefined;
   readonly jobId?: string;
   readonly searchText?: string | undefined;
@@ -64,7 +64,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error about a search job (service.md 7.2 to 7.4). */
+/** Creates an error about a search job (sections 7.2 to 7.4 of docs/service.md). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

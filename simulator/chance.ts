@@ -1,6 +1,6 @@
 /** Random numbers that depend only on a seed and on names. Runs of the same scenario have the same failures. */
 
-/** Returns a number in [0, 1) that depends only on the seed and `words`. */
+/** Returns a pseudorandom number in [0, 1) that depends only on `seed` and `words`. */
 export function drawFor(seed: number, ...words: readonly (string | number)[]): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (const word of words) {

@@ -1,4 +1,4 @@
-/** Authenticates requests by HTTP basic credentials (service.md 5.1). */
+/** Authenticates requests by HTTP basic credentials (section 5.1 of docs/service.md). */
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 

@@ -83,7 +83,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // After an error, the connection may still read the memory.
+        // After a failed write, the connection may still read the memory, so the memory must not be reused.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {
@@ -103,7 +103,7 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
     reset(wire);
     return;
   }
-  // Node calls the callback of an empty write after all earlier writes.
+  // Node calls the callback of an empty write after all earlier writes, so the connection ends only then.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }

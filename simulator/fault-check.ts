@@ -1,4 +1,4 @@
-/** Reports faults of a scenario that no request can trigger. A test with such a fault would test nothing. */
+/** Reports faults of a scenario that can never apply to a request. A test with such a fault would test nothing. */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
 import type { ScenarioProblem } from './scenario-error.ts';
@@ -10,7 +10,7 @@ const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
-/** Returns the problems of a scenario's faults. The scenario must match the schema. */
+/** Returns the problems of a scenario's faults. The scenario must already match the JSON Schema. */
 export function faultProblems(scenario: Scenario): ScenarioProblem[] {
   return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
     problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),
@@ -46,7 +46,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** Reports faults whose operations have no collector or query to select requests by. */
+/** Reports faults that select requests by collector or query, although their operations have neither. */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {

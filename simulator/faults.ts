@@ -22,7 +22,10 @@ export interface FaultSubject {
   readonly elapsedMs: number;
 }
 
-/** Whether the service carries out a request despite a fault of this kind. `effect` in the scenario overrides it. */
+/**
+ * For each kind of fault: true if the service carries out the request despite the fault. A scenario can override this
+ * with `effect`.
+ */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,
@@ -117,7 +120,7 @@ export interface FaultyAnswer {
 }
 
 export interface FaultContext {
-  /** Answer without the fault, or undefined if the service did not carry out the request. */
+  /** Answer that the service gives without the fault. Undefined if the service did not carry out the request. */
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;

@@ -47,7 +47,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** An answer whose connection broke before the end of the body. */
+/** An incomplete answer, because its connection broke before the end of the body. */
 export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
   readonly bytes: Uint8Array;
 }
@@ -56,7 +56,7 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Time of the service minus the clock's monotonic time, in ms. */
+  /** Number of ms by which the service's time is ahead of the clock's monotonic time. */
   readonly #offsetMs: number;
 
   /** Creates the service. Its time starts at the model's `startMs`. */

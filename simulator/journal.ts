@@ -34,11 +34,11 @@ export interface JournalEntry {
   readonly status: number;
   /** Error code of the answer; null for an answer without an error. */
   readonly code: string | null;
-  /** Detailed reason for the error, for example the exceeded limit. */
+  /** Detailed reason for the error answer, for example the limit that the request exceeded. */
   readonly why: Why | null;
-  /** Requests in flight with the same access key, including this request. */
+  /** Number of requests in flight with the same access key, including this request. */
   readonly inFlight: number;
-  /** Requests of the user in the last second, including this request. */
+  /** Number of the user's requests in the last second, including this request. */
   readonly perSecond: number;
   readonly operation: string | null;
   /** Name of the fault that changed the request or its answer. */

@@ -1,4 +1,7 @@
-/** Request limits (service.md 8): requests of a user in any second, and concurrent requests of an access key. */
+/**
+ * Request limits (section 8 of docs/service.md): requests of a user in any second, and concurrent requests of an access
+ * key.
+ */
 import type { AccessKey, Settings } from './settings.ts';
 
 const secondMs = 1_000;
@@ -25,9 +28,9 @@ class ArrivalCounter {
 export interface Arrival {
   /** Limit that the request exceeds, if any. */
   readonly exceeded: 'rate' | 'concurrency' | undefined;
-  /** Requests in flight with the same access key, including this request. */
+  /** Number of requests in flight with the same access key, including this request. */
   readonly inFlight: number;
-  /** Requests of the user in the last second, including this request. */
+  /** Number of the user's requests in the last second, including this request. */
   readonly perSecond: number;
 }
 

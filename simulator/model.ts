@@ -168,14 +168,17 @@ export class ServiceModel {
     return this.#served(request, nowMs, { key, ...arrival, prepared }, reply);
   }
 
-  /** Limits the computing time of searches in each call, in microseconds. `search` continues interrupted searches. */
+  /**
+   * Limits the time that searches may compute in each call, in estimated microseconds. `search` continues the
+   * interrupted searches.
+   */
   limitTurns(units: number): void {
     this.#effort.limit(units);
   }
 
   /**
-   * Continues interrupted searches. Returns when to call this method again: `now`, `later`, or `never` before the next
-   * search job.
+   * Continues interrupted searches. Returns when to call this method again: `now`, `later`, or `never` until another
+   * search job is created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);

@@ -21,7 +21,7 @@ export interface SimulateOptions {
   readonly timeScale: number;
 }
 
-/** What the simulator uses of its process. Tests replace it. */
+/** The simulator's access to its process, such as its output. Tests replace this access. */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 
-/** A chunk of memory, viewed as bytes and as numbers. */
+/** A chunk of memory, accessible as bytes and through a DataView. */
 export interface Piece {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -28,7 +28,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Takes memory back for reuse. Memory that was not lent is ignored. */
+  /** Takes back lent memory for reuse. Ignores memory that was not lent. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

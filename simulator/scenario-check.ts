@@ -27,10 +27,10 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Default start time of the service. Any time will do. */
+/** Start of the service if the caller does not give a time. The value does not matter. */
 const anyStartMs = Date.UTC(2026, 0);
 
-/** Returns all problems of a scenario. `startMs` is the start of the service. */
+/** Returns all problems of a scenario. `startMs` is the time at which the service starts, in ms since the epoch. */
 export function scenarioProblems(value: unknown, startMs = anyStartMs): ScenarioProblem[] {
   const validate = validator();
   if (validate(value)) return deepProblems(value, startMs);
@@ -183,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // Fractions are added up for each build. Outcomes without a build count for every build.
+  // Fractions are added up separately for each build. An outcome without a build counts for every build.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -207,7 +207,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // The scenario must be valid after the event's patch.
+    // The scenario must also be valid after the event has applied its patch.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });

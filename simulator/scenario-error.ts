@@ -2,7 +2,7 @@
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface ScenarioProblem {
-  /** Path of the invalid value: member names and list indices. */
+  /** Path of the invalid value in the scenario, as member names and list indices. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }

@@ -23,7 +23,10 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
   );
 }
 
-/** Returns the offset of the value at `path` in the YAML text, or of its nearest existing parent. */
+/**
+ * Returns the offset in the YAML text of the value at `path`. If the value does not exist, returns the offset of its
+ * nearest existing parent.
+ */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

@@ -57,7 +57,7 @@ export interface UserScenario {
   readonly forbidden?: boolean | readonly Operation[];
   /** Collector groups that the user may see. Default: all groups. */
   readonly groups?: readonly string[];
-  /** Organisation of the user. Users without this member share one organisation. */
+  /** Organisation of the user. All users without this member belong to the same organisation. */
   readonly organisation?: string;
 }
 
@@ -119,8 +119,8 @@ export interface CollectorProperties {
   /** Mean number of messages that the collector sends per minute. Default: 0. */
   readonly messagesPerMinute?: number;
   /**
-   * Daily change of the message rate: the fraction above the mean at 14:00 UTC and below the mean at 02:00 UTC.
-   * Default: 0.
+   * Daily change of the message rate, as a fraction of the mean rate. The rate is highest at 14:00 UTC and lowest at
+   * 02:00 UTC. Default: 0.
    */
   readonly dailyRhythm?: number;
   /** `_sourceCategory` of the messages. Default: `fleet`. */
@@ -142,14 +142,17 @@ export interface UpgradeScenario {
   /** Duration of an upgrade for each of its `increments`. */
   readonly duration?: DurationRange;
   readonly increments?: number;
-  /** Time that an upgrade task has status 0, and then status 1. Each is at most a third of the upgrade. */
+  /**
+   * Time for which an upgrade task has status 0, and time for which it then has status 1. Each is at most a third of
+   * the upgrade.
+   */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
-  /** Age at which an unfinished upgrade task fails, even if the collector continues the upgrade. */
+  /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Time after an accepted upgrade task in which the service still accepts a second one. Later, it answers
-   * `collector.in.upgrading`.
+   * Time after an accepted upgrade task during which the service still accepts a second task for the collector. After
+   * this time, the service answers `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**
@@ -157,16 +160,16 @@ export interface UpgradeScenario {
    * its task.
    */
   readonly lockUntil?: 'end' | 'timeout';
-  /** Answer to an upgrade to the version that the collector already runs. */
+  /** Answer to a request to upgrade a collector to the version that it already runs. */
   readonly toRunningVersion?: 'accept' | 'refuse';
   /**
-   * Answer to an upgrade request without `toVersion`: an upgrade to the latest build, or the error
+   * Answer to an upgrade request without `toVersion`. `latest`: an upgrade to the latest build. `refuse`: the error
    * `collector.version.invalid`.
    */
   readonly withoutVersion?: 'latest' | 'refuse';
   /** Status code of an upgrade task in progress. */
   readonly progressingStatus?: number;
-  /** Outcomes of upgrades and their fractions. All other upgrades succeed. */
+  /** Possible outcomes of upgrades, each with a fraction of the upgrades. All other upgrades succeed. */
   readonly outcomes?: readonly OutcomeScenario[];
 }
 
@@ -178,8 +181,8 @@ export interface OutcomeScenario {
   /** Final status code of the upgrade task, instead of 2 (succeeded) or 3 (failed). */
   readonly status?: number;
   /**
-   * Duration of upgrades with this outcome. An upgrade that takes longer than the timeout succeeds after its task has
-   * failed.
+   * Duration of upgrades with this outcome. If it exceeds the timeout, the upgrade task fails, but the upgrade still
+   * succeeds later.
    */
   readonly duration?: DurationRange;
   /** Limits the outcome to the first upgrades of each collector. Default: no limit. */
@@ -189,7 +192,7 @@ export interface OutcomeScenario {
 }
 
 export interface ListScenario {
-  /** Whether the list of upgradable collectors contains collectors that already run the build. */
+  /** Whether the list of upgradable collectors also contains collectors that already run the requested build. */
   readonly atTarget?: boolean;
   readonly hosted?: boolean;
   readonly maxLimit?: number;
@@ -221,7 +224,7 @@ export interface LimitScenario {
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   readonly codePrefix?: string;
-  /** Prefix of the error codes of search jobs, instead of `codePrefix`. */
+  /** Prefix of the error codes of requests for search jobs. It replaces `codePrefix` in these codes. */
   readonly searchCodePrefix?: string;
 }
 
@@ -247,7 +250,10 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultScenario {
   readonly kind: FaultKind;
-  /** Whether the service carries out the request although the answer is faulty. */
+  /**
+   * Whether the service carries out the request although its answer is faulty. The default depends on the kind of
+   * fault.
+   */
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
@@ -273,24 +279,24 @@ export interface FaultScenario {
   readonly body?: 'error' | 'html' | 'empty';
   /** `Retry-After` of the answer: seconds or an HTTP date. */
   readonly retryAfter?: number | string;
-  /** Target of a fault of kind `redirect`: a path or an address that replaces the base path. */
+  /** Path or address to which a fault of kind `redirect` redirects. It replaces the base path of the request. */
   readonly to?: string;
   /** For faults of kind `lag`: the age of the listed data, or the time for which a new search job is unknown. */
   readonly lag?: string;
   /** State of the search job, for faults of kind `unknownState`. */
   readonly state?: string;
-  /** Maximum number of rows on the page, for faults of kind `shortPage`. */
+  /** Maximum number of rows on a result page with a fault of kind `shortPage`. */
   readonly rows?: number;
 }
 
 export interface EventScenario {
-  /** Time after the start of the service. An absent or past time means now. */
+  /** Time from the start of the service to the event. If it is absent or past, the event happens immediately. */
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
   /** Version to which the event upgrades collectors, like another tool. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
-  /** Version of the collectors after the event, like a manual installation. */
+  /** Version that the collectors have after the event, as after a manual installation. */
   readonly setVersion?: string;
   /** Merge patch that the event applies to the scenario. */
   readonly patch?: Scenario | Readonly<Record<string, unknown>>;

@@ -19,7 +19,7 @@ export interface EventContext {
 
 export class ScheduledEvents {
   readonly #world: EventContext;
-  /** JSON of each event by name. Shows which events a new scenario changes. */
+  /** JSON of each event by event name. A comparison with this JSON shows which events a new scenario changes. */
   #declared = new Map<string, string>();
 
   constructor(world: EventContext) {

@@ -14,7 +14,7 @@ import { PieceMemory } from './piece-memory.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
-  /** Monotonic time of the clock at which the service starts. Default: now. */
+  /** Start of the service, as monotonic time of the clock in ms. Default: now. */
   readonly startedAtMs?: number;
   readonly host: string;
   /** Port, or 0 for a free one. */
@@ -87,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
 
 /** Maximum computing time of searches between two requests, in estimated microseconds. */
 const unitsPerTurn = 5_000;
-/** Pause before searches continue after all due work, in ms. */
+/** Time in ms for which background searches pause when no search is behind schedule. */
 const restMs = 50;
 
 /** Runs searches in short steps, so that requests do not wait for them. */
@@ -130,7 +130,7 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Reads a request body. Returns undefined if it is too long, and an empty body if it is not UTF-8. */
+/** Calls `callback` with the request body. The body is undefined if it is too long, and empty if it is not UTF-8. */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;

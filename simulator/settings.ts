@@ -1,6 +1,6 @@
 /**
- * Settings of the simulator: a scenario with all defaults. Defaults follow docs/service.md, and where it is ambiguous,
- * its section 10.2.
+ * Settings of the simulator: a scenario with default values for all absent members. The defaults follow
+ * docs/service.md, and section 10.2 of that file where the service's documentation is ambiguous.
  */
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import type {
@@ -24,7 +24,7 @@ export interface AccessKey {
   readonly accessKey: string;
   readonly forbidden: boolean | readonly Operation[];
   readonly groups: readonly string[] | undefined;
-  /** Organisation of the user. Its users share a limit on search jobs. */
+  /** Organisation of the user. All users of an organisation share one limit on search jobs. */
   readonly organisation: string;
 }
 
@@ -57,7 +57,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** JSON of the fault. A change restarts the count of matching requests. */
+  /** JSON of the fault. When it changes, the count of matching requests starts again. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -81,7 +81,10 @@ export interface Settings {
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
-  /** Maximum number of active search jobs by organisation. Other organisations have the common maximum. */
+  /**
+   * Maximum number of active search jobs by organisation. The common maximum applies to organisations that are not
+   * listed.
+   */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;
@@ -151,7 +154,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns `settings`, overridden by the members of `scenario`. */
+/** Returns the upgrade settings in which members of `scenario` override members of `settings`. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,

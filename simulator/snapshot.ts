@@ -14,7 +14,10 @@ export interface CollectorState {
   readonly running: boolean;
   /** True if the collector is being upgraded. */
   readonly upgrading: boolean;
-  /** Upgrade tasks for the collector that clients requested, and that the service accepted. */
+  /**
+   * Number of client requests for an upgrade task of the collector, and number of upgrade tasks that the service
+   * accepted.
+   */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
 }

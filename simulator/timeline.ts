@@ -24,7 +24,9 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions up to `atMs` in order, including actions added meanwhile. */
+  /**
+   * Runs all actions that are due at `atMs`, in order of time. This includes actions that other actions add meanwhile.
+   */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

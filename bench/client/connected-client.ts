@@ -14,7 +14,7 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
-/** Connects to a simulator. Default for `requestsPerSecond`: the rate that the service allows. */
+/** Creates a client for a simulator. By default, `requestsPerSecond` is the rate that the service allows. */
 export function connectTo(simulator: Ready, requestsPerSecond?: number): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
   const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });

@@ -13,9 +13,9 @@ export interface JobsAliveFigures {
   readonly minutes: number;
   readonly lost: number;
   readonly requests: number;
-  /** Rate of page requests, as a fraction of the allowed four requests per second. */
+  /** Rate of page requests, as a fraction of the four requests per second that the service allows. */
   readonly pageShare: number;
-  /** Rate of all requests, as a fraction of the allowed four requests per second. */
+  /** Rate of all requests, as a fraction of the four requests per second that the service allows. */
   readonly rateShare: number;
   readonly refused429: number;
   readonly mostPerSecond: number;

@@ -16,7 +16,7 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** Buffer with the repeated messages. Its start is repeated at its end, so that each chunk is contiguous. */
+  /** Buffer with the repeated messages. It ends with a copy of its start, so that each chunk is contiguous. */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');

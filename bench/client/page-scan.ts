@@ -1,6 +1,6 @@
 /**
- * Measures one reader of message pages in a separate process: `node page-scan.ts '{"reader": …}'` prints a line of
- * JSON.
+ * Measures one way to read message pages, in a separate process. The command `node page-scan.ts '{"reader": …}'` prints
+ * the results as a line of JSON.
  */
 import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';

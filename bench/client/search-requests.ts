@@ -14,7 +14,7 @@ import { connectTo } from './connected-client.ts';
 /** Results of one search of 100,000 messages. */
 export interface OneSearchFigures {
   readonly name: string;
-  /** Time in seconds that the service needs for the search. */
+  /** Time in seconds that the simulated service takes to finish the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
   /** Time in seconds from the job's creation until the client knows that the job has finished. */
@@ -28,7 +28,7 @@ export interface SearchRequestFigures {
   /** Total number of requests of many concurrent search jobs. */
   readonly workRequests: number;
   readonly workSeconds: number;
-  /** Mean request rate, as a fraction of the allowed four requests per second. */
+  /** Mean request rate, as a fraction of the four requests per second that the service allows. */
   readonly rateShare: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;

@@ -9,7 +9,7 @@ import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { day, type TransferFigures } from './transferred-pages.ts';
 
-/** Results for one size of messages, in pages of 10,000 messages. */
+/** Results for messages of one size. Each page has 10,000 messages. */
 export interface TransferResult extends TransferFigures {
   readonly messageBytes: number;
 }

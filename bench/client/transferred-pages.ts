@@ -1,6 +1,6 @@
 /**
- * Reads pages of messages over TLS in a separate process: `node transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'`
- * prints a line of JSON.
+ * Reads pages of messages over TLS in a separate process. The command `node transferred-pages.ts '{"baseURL": …}'
+ * '{"totalMb": …}'` prints the results as a line of JSON.
  */
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
 import type { Ready } from '../simulator-process.ts';
@@ -19,7 +19,7 @@ export interface TransferFigures extends TransferCase {
   readonly mbPerSecond: number;
   /** Speed in million bytes per second of CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Memory of the process before the first page and at its peak, in million bytes. */
+  /** Memory of the process before the first page in million bytes. `peakResidentMb` is the memory at its peak. */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }

@@ -51,7 +51,7 @@ export interface FileRunFigures extends RunFigures {
   readonly startSeconds: number;
 }
 
-/** Returns the CPU time in seconds, without the start of the process. */
+/** Returns the CPU time of the run in seconds, without the CPU time for the start of the process. */
 export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures): number {
   return processorSeconds - startSeconds;
 }
@@ -69,7 +69,7 @@ const programs: Readonly<Record<Way, string>> = {
   plain: programOf('plain-process.ts'),
 };
 
-/** Measures runs against one simulator without request limits. */
+/** Measures export runs. All runs use the same simulator, which has no request limits. */
 export class FileBench {
   readonly #corpus: Corpus;
   readonly #directory: string;
@@ -104,7 +104,7 @@ export class FileBench {
   }
 
   /**
-   * Runs the cases in turn, several times. Returns the run with the least CPU time for each case, because other
+   * Runs all cases several times in rotation. Returns the run with the least CPU time for each case, because other
    * programs can only increase CPU time.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
@@ -167,7 +167,7 @@ export class FileBench {
   }
 }
 
-/** Returns the empty time range directly before this range, with the same length. */
+/** Returns the time range of the same length directly before this range. It contains no messages. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }

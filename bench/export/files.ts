@@ -41,7 +41,9 @@ const partitionRuns: readonly FileRun[] = [
 /** Minimum ratio of the speed with partitions to the speed without. */
 const leastPartitionedRatio = 0.95;
 
-/** Not a round number, because an export repeats a search that returns a round number of rows (E4). */
+/**
+ * The numbers of messages are not round, because an export repeats a search that returns a round number of rows (E4).
+ */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
@@ -58,7 +60,7 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-/** Compares logfleet's exports with a simple script. Each run is followed directly by the script's run. */
+/** Compares logfleet's exports with a simple export script. The script runs directly after each export. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }

@@ -34,7 +34,10 @@ export interface ExportRequestFigures {
    * the limit.
    */
   readonly least: number;
-  /** Bytes that the service scanned, divided by the bytes of one search for all messages. */
+  /**
+   * Number of bytes that the service scanned for the export, divided by the bytes that one search for all messages
+   * scans.
+   */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
@@ -73,7 +76,7 @@ const uncounted = {
   refused: { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'], queries: ['*timeslice*'] },
 } as const satisfies Scenario['faults'];
 
-/** The measured exports. Durations of searches and distribution of messages differ. */
+/** The measured exports. They differ in the duration of searches and in the distribution of messages. */
 const shapes: readonly Shape[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },
@@ -107,7 +110,7 @@ const limits: WorkLimits = {
   proof: 'Digest',
 };
 
-/** Destination in memory. Of data files, it stores only names and sizes. */
+/** Export destination in memory. It stores only the names and sizes of data files. */
 class DiscardingDestination extends MemoryDestination {
   readonly #files: ListedObject[] = [];
 
@@ -150,11 +153,11 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // If the service refuses aggregations, the export compares the number of messages instead of a digest.
+  // If the service refuses aggregations, the export checks its rows by the number of messages, not by a digest.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // By receipt time, messages near the ends of the range may be missing or added.
+  // A search by receipt time may omit or add messages near the ends of its range, so their number is not checked.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
@@ -227,7 +230,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // A repeated timer keeps the virtual clock running while the export itself uses no timer.
+  // While the export waits without a timer, a repeated timer keeps the virtual clock running.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

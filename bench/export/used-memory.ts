@@ -1,13 +1,14 @@
 /**
- * Makes file writes repeatable on a virtual machine, where the first use of memory is slow. A file in `/dev/shm` first
- * occupies the memory, and shrinks while the measured process writes.
+ * Makes the duration of file writes repeatable on a virtual machine, whose memory is slow when it is used for the first
+ * time. A file in `/dev/shm` uses the memory before the measurement. The file shrinks while the measured process
+ * writes.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Number of bytes that are freed ahead of the writes. */
+/** Number of bytes that are freed in advance of the process's file writes. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -24,7 +25,7 @@ export class UsedMemory {
     for (; this.#bytes < bytes; this.#bytes += chunk.length) writeSync(this.#file, chunk);
   }
 
-  /** Frees as much memory as the files in `directory` have grown. Must be called regularly. */
+  /** Frees as many bytes of memory as the files in `directory` have grown. Must be called regularly. */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);
     if (this.#file === undefined || left >= this.#bytes) return;

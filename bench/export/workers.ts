@@ -1,6 +1,6 @@
 /**
- * Measures an export by one and by two workers of a Kubernetes Job. Each worker has one processor, which the simulated
- * service shares.
+ * Measures the same export with one and with two workers of a Kubernetes Job. Each worker has one processor, which it
+ * shares with the simulated service.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,12 +17,14 @@ import { imageEnvironment } from './whole-process.ts';
 export interface WorkersFigures {
   readonly workers: number;
   readonly messages: number;
-  /** Time from the start of the workers until the first one ends, in seconds. */
+  /** Time from the start of the workers until the first worker ends, in seconds. */
   readonly seconds: number;
   readonly phases: Phases;
   /** CPU time of each worker in seconds. */
   readonly processorSeconds: readonly number[];
-  /** Time in which no thread of the workers or the service ran or waited for a processor, in seconds. */
+  /**
+   * Time in seconds during which all threads of the workers and of the service slept, and none waited for a processor.
+   */
   readonly idleSeconds: number;
   /** CPU time of the simulated service in seconds. */
   readonly simulatorSeconds: number;
@@ -34,14 +36,14 @@ interface Phases {
   readonly planning: number;
   /** Time from the plan to the last commit record. */
   readonly rows: number;
-  /** Time from the last commit record to the export manifest. */
+  /** Time from the write of the last commit record to the write of the export manifest. */
   readonly proof: number;
 }
 
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
 /** Number of repetitions. Runs of one and two workers alternate. */
 const repetitions = 3;
-/** Interval in ms at which the states of the threads are read. */
+/** Interval in ms between two readings of the threads' states. */
 const sampleMs = 100;
 
 export async function measureWorkers(quick: boolean): Promise<readonly WorkersFigures[]> {
@@ -50,7 +52,7 @@ export async function measureWorkers(quick: boolean): Promise<readonly WorkersFi
   const simulator = await startSimulator(directory, {
     logs: { messages, from: Date.parse(range.from), to: Date.parse(range.to), size: { typicalBytes: 900 } },
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },
-    // Searches are quick, so that the duration depends on the workers.
+    // Searches take little time, so that the duration of the export depends on the workers.
     search: { duration: '100ms' },
   });
   const figures: WorkersFigures[] = [];
@@ -134,7 +136,7 @@ function placeOn(pid: number, count: number): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', `0-${count - 1}`, String(pid)], { stdio: 'ignore' });
 }
 
-/** Returns the durations of an export's phases, from the write times of its objects. */
+/** Returns the durations of an export's phases. They are computed from the times at which its files were written. */
 function phasesOf(claim: string, startMs: number): Phases {
   const files = readdirSync(claim, { recursive: true }).map((name) => path.join(claim, String(name)));
   const writtenMs = (isWanted: (name: string) => boolean) =>
@@ -150,7 +152,7 @@ function phasesOf(claim: string, startMs: number): Phases {
   };
 }
 
-/** Returns true if no thread of a process runs, waits for a processor or waits for the disk. */
+/** Returns true if all threads of a process sleep: none runs, waits for a processor or waits for the disk. */
 function isIdle(pid: number | undefined): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) => {

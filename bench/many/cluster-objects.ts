@@ -1,4 +1,4 @@
-/** Administrator client that creates thousands of objects on a real API server. */
+/** Client with administrator rights that creates thousands of objects on a real API server. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
@@ -44,7 +44,10 @@ export class ClusterObjects {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 
-  /** Returns the number of resources by reason of the condition Ready; `none` without the condition. */
+  /**
+   * Returns the number of resources for each reason of the condition Ready. Resources without the condition count as
+   * `none`.
+   */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
     const counts: Record<string, number> = {};

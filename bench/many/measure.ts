@@ -1,6 +1,6 @@
 /**
- * Measures one set of resources from the operator's start until the operator is idle. Control plane, service and
- * operator are separate processes.
+ * Measures the operator with one set of resources, from its start until it is idle. The control plane, the service and
+ * the operator run in separate processes.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export interface ManyOptions {
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** Results of the operator's first start. Absent if the resources already have a status. */
+  /** Results of the operator's first start. Absent if the resources have a status from the beginning. */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;
@@ -96,7 +96,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Waits until the status updates are finished, so that they do not count towards the restart.
+    // The last status updates must not count towards the restart, so the process has to finish them first.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -6,7 +6,10 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
-/** Questions of the parent process. `profile` starts a CPU profile, and `profiled` writes it to `profileFile`. */
+/**
+ * Questions that the parent process asks. The question `profile` starts a CPU profile, and `profiled` writes the
+ * profile to `profileFile`.
+ */
 export type Question =
   | { readonly ask: 'figures' }
   | { readonly ask: 'written' }
@@ -14,7 +17,7 @@ export type Question =
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
-/** Counts since the start of the process or the last `forget`. */
+/** Requests and status writes since the start of the process or since the last `forget`. */
 export interface RequestFigures {
   /** Requests to the API server by method and resource. Watches have the method `WATCH`. */
   readonly requests: Readonly<Record<string, number>>;

@@ -15,8 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which CPU usage must be low before the operator counts as idle. It is long, because waiting also uses
- * little CPU.
+ * Time in ms for which CPU usage must stay low before the operator counts as idle. The time is long, because an
+ * operator that waits for an answer also uses little CPU.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;

@@ -1,4 +1,4 @@
-/** Sets of thousands of resources, for which the operator is measured. */
+/** Sets of thousands of resources. The benchmark measures the operator with each set. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -12,7 +12,7 @@ export interface Population {
   /** True if the Secret of the resources exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state, if the operator needs help for that. */
+  /** Brings all resources to their final state. Absent if the operator does so without help. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -122,7 +122,10 @@ function policy(index: number): object {
   };
 }
 
-/** Completes all exports. The operator runs one export, and the other exports get a copy of its status. */
+/**
+ * Brings all exports to their final state. The operator runs only the first export, and the benchmark copies its status
+ * to the others.
+ */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
   await objects.makeAll('searchexports', [searchExport(0, {})]);

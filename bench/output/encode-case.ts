@@ -1,6 +1,6 @@
 /**
- * Measures one conversion of message pages to a file, without disk and network: `node encode-case.ts '{"way": …}'`
- * prints a line of JSON. CPU time covers all threads.
+ * Measures one conversion of message pages to a file, without disk and network. CPU time covers all threads. The
+ * command `node encode-case.ts '{"way": …}'` prints the results as a line of JSON.
  */
 import { Writable } from 'node:stream';
 import { keepHeapSmall } from '../../src/base/heap.ts';
@@ -28,7 +28,7 @@ export interface EncodeCase {
 }
 
 export interface EncodeFigures extends EncodeCase {
-  /** Speed in million bytes of pages per second, and per second of CPU time. */
+  /** Million bytes of pages that are converted per second. `mbPerProcessorSecond` counts per second of CPU time. */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
   /** Size of the file as a fraction of the size of the pages. */

@@ -28,7 +28,10 @@ const zstd3: Compression = { kind: 'zstd', level: 3 };
 const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
-/** Measured conversions. Each case of the simple script follows the compared case of logfleet. */
+/**
+ * Conversions to measure. Each conversion by the simple script follows the logfleet conversion with which it is
+ * compared.
+ */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
     { ...ndjson, way: 'export', compression } as const,
@@ -84,7 +87,7 @@ export async function measureProcessors(quick: boolean): Promise<ProcessorFigure
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
-    // The first process compiles the code for later processes, so it is not measured.
+    // The first process is not measured, because it also compiles the code for later processes.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages }));
   }

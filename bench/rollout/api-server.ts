@@ -16,7 +16,10 @@ export interface Shown {
 }
 
 export interface PolicyWatch {
-  /** Returns when the watch first showed a status for which `holds` is true, even in the past. */
+  /**
+   * Returns the time at which the watch first showed a status for which `holds` is true. This time may be before the
+   * call.
+   */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }

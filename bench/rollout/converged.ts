@@ -11,7 +11,7 @@ export interface ConvergedFigures {
   readonly service: Readonly<Record<string, number>>;
   /** Full pages of one sweep (a pass over the collector list). */
   readonly pages: number;
-  /** Sweeps (passes over the collector list) in the hour. */
+  /** Number of sweeps in the hour. A sweep reads the whole collector list once. */
   readonly sweeps: number;
   readonly resyncs: number;
 }

@@ -29,7 +29,7 @@ const collectorsEach = 10;
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of uncounted applies at the start, during which code is compiled. */
+/** Number of applies at the start that are not measured, because Node compiles code during them. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {

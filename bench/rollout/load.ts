@@ -14,7 +14,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** Results from the first to the last upgrade, in fast time. */
+/** Results from the first to the last upgrade of a rollout, measured with a fast clock. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;
@@ -162,7 +162,10 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
   }
 }
 
-/** Measures three phases: reading a fleet that is at the target, listing it again, and upgrading it for a while. */
+/**
+ * Measures three phases of the operator: it reads a fleet at the target version, lists the fleet again, and upgrades it
+ * for a while.
+ */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const workplace = new Workplace();
   try {

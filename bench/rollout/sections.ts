@@ -1,4 +1,4 @@
-/** Renders the results of the rollout benchmark with targets. */
+/** Renders the results of the rollout benchmark together with their targets. */
 
 import { type Line, percentile, type Section } from '../figures.ts';
 
@@ -14,7 +14,7 @@ const latencyLimitMs = 100;
 /** Maximum ratio of CPU time per collector in the largest fleet to that in the smallest fleet. */
 const linearTolerance = 1.25;
 
-/** Results of the rollout benchmark. Unrequested measurements are absent. */
+/** Results of the rollout benchmark. Results of measurements that were not requested are absent. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
@@ -68,7 +68,8 @@ const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the target for requests per collector. Undefined for small fleets, and if collectors run every offered build.
+ * Returns the target for the number of requests per collector. Undefined if the fleet is small, or if collectors run
+ * every offered build.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
@@ -76,7 +77,10 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
   return oldVersions === 1 ? 1.1 : undefined;
 }
 
-/** Requests of a sweep besides full pages: the empty page at the end, and a check for new collectors. */
+/**
+ * Requests of a sweep that do not return a full page: one for the empty page at the end, and one that checks for new
+ * collectors.
+ */
 const closingRequests = 2;
 
 export function convergedSection(figures: ConvergedFigures): Section {

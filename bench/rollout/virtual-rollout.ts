@@ -1,6 +1,6 @@
 /**
- * Runs a whole rollout in virtual time with the real operator and simulated services. Usage: `node virtual-rollout.ts
- * '{"collectors": …}'` prints a line of JSON.
+ * Runs a whole rollout in virtual time with the real operator and simulated services. The command `node
+ * virtual-rollout.ts '{"collectors": …}'` prints the results as a line of JSON.
  */
 import type { Scenario } from '../../simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
@@ -25,7 +25,8 @@ export interface RolloutFigures extends RolloutCase {
   /** Time from the apply to Ready=True, in virtual seconds. */
   readonly readySeconds: number;
   /**
-   * Target for the end of the last upgrade in seconds: 1.05 times the minimum time for all requests, plus one upgrade.
+   * Target for the time until the last upgrade ends, in seconds: 1.05 times the minimum time for all requests, plus the
+   * duration of one upgrade.
    */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;

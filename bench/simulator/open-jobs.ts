@@ -21,7 +21,7 @@ export interface OpenJobsFigures {
 }
 
 const jobs = 200;
-/** Query of every fifth search job. The results of these jobs exceed the simulator's memory limit. */
+/** Query of every fifth search job. The results of this query exceed the simulator's memory limit. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 const slowQuery = '_messageid=*7';
@@ -39,7 +39,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // Time ranges differ, so that the simulator cannot reuse results.
+    // The time ranges of the jobs differ, so that the simulator cannot reuse the results of another job.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);
@@ -67,11 +67,11 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
 interface Settled {
   readonly messageCount: number;
   readonly recordCount: number;
-  /** True if the job lost its results because of the memory limit. */
+  /** True if the search job lost its results because the simulator's memory limit was exceeded. */
   readonly isGivenUp: boolean;
 }
 
-/** Polls a search job until it has finished and has no new errors. */
+/** Requests the status of a search job until the job has finished and has no new errors. */
 async function settled(reader: Reader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);

@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reads pages, `atOnce` concurrently, until `megabytes` have been read. */
+/** Reads pages of messages until `megabytes` have been read. `atOnce` pages are read concurrently. */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;

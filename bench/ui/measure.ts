@@ -19,7 +19,7 @@ export interface UiFigures {
   readonly firstRowsMs: readonly number[];
   /** Times from a status write until the page shows the status, in ms, ascending. */
   readonly changeMs: readonly number[];
-  /** CPU time until the command serves the page, in seconds. */
+  /** CPU time from the start of the command until it serves the web page, in seconds. */
   readonly startCpuSeconds: number;
   readonly residentMiB: number;
 }
@@ -53,7 +53,7 @@ export async function measureUi(resources: number): Promise<UiFigures> {
   }
 }
 
-/** Creates exports with a status, and returns the name of the first listed export. */
+/** Creates exports with a status. Returns the name of the export that is listed first. */
 async function createExports(objects: ClusterObjects, resources: number): Promise<string> {
   const runs = manyRuns(resources, Date.now());
   const names = runs.map(({ metadata }) => metadata.name);
@@ -61,7 +61,7 @@ async function createExports(objects: ClusterObjects, resources: number): Promis
     ...{ apiVersion, kind, metadata: { name, namespace }, spec },
   }));
   await objects.makeAll(plural, manifests);
-  // The operator ignores a status that is older than its resource.
+  // The status needs current times, because the operator ignores a status that is older than its resource.
   const time = new Date().toISOString();
   const { conditions = [], ...complete } = runs[1]?.status ?? {};
   const times = { startTime: time, completionTime: time };
@@ -122,7 +122,7 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // The rows cannot be visible before the first paint.
+  // A row cannot be visible before the first paint, so the first paint is the earliest possible time.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 

@@ -8,9 +8,12 @@ import { PagePlan, type RowWriter } from './message-page.ts';
 
 /** Finds the messages that match a search, latest first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /** Continues the search back to `targetMs`, to `maxMatches` matches, or to the end of its computing time. */
+  /**
+   * Continues the search backwards. The search stops at the time `targetMs`, after `maxMatches` matches, or when its
+   * computing time is used up.
+   */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
-  /** Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. */
+  /** Calls `take` for each match after the first `skip` matches, newest first. Stops when `take` returns false. */
   each(skip: number, take: (rank: number) => boolean): void;
 }
 

@@ -7,7 +7,10 @@ export class Effort {
   #perTurn = Number.POSITIVE_INFINITY;
   #left = Number.POSITIVE_INFINITY;
 
-  /** Sets the computing time that each call of `renew` grants, in microseconds. Unlimited by default. */
+  /**
+   * Sets the computing time that each call of `renew` grants, in microseconds. Until then, the computing time is
+   * unlimited.
+   */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
   }
@@ -26,8 +29,8 @@ export class Effort {
   }
 
   /**
-   * Returns how many operations the remaining computing time allows, at least one. `units` is the cost of one
-   * operation.
+   * Returns how many operations are possible in the remaining computing time, but at least one. `units` is the
+   * estimated time of one operation in microseconds.
    */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;

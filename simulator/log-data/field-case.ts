@@ -1,4 +1,4 @@
-/** Upper and lower case in field names of messages (service.md 2.5). */
+/** Upper and lower case in field names of messages (section 2.5 of docs/service.md). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 

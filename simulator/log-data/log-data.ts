@@ -18,13 +18,16 @@ export interface SearchRange {
 /** Receives the messages that a search finds. */
 export interface MatchListener {
   /**
-   * Receives new matches. `row` represents `times` matches that are equal in the fields `reads`. Searches by message
-   * time report the newest matches first.
+   * Receives new matches. `row` represents `times` matches with equal values in the fields `reads`. A search by message
+   * time reports the newest matches first.
    */
   each(row: Row, times: number): void;
   /** Lower-case names of the fields that `each` reads. */
   readonly reads?: ReadonlySet<string> | undefined;
-  /** Length in ms of the query's time slices, if the aggregation needs only the time slice of a message. */
+  /**
+   * Length of the query's time slices in ms. Set only if the aggregation needs no exact message times, only time
+   * slices.
+   */
   readonly sliceMs?: number | undefined;
   /** Estimated cost of one call of `each`. The cost of comparing two short texts is 1. */
   readonly cost?: number;
@@ -32,18 +35,21 @@ export interface MatchListener {
 
 /** A search through log messages, from the end of its time range back to the start. It stores no messages. */
 export interface Search {
-  /** Continues the search back to the time `downToMs`, to `maxMatches` matches, or to the end of its computing time. */
+  /**
+   * Continues the search backwards. The search stops at the time `downToMs`, after `maxMatches` matches, or when its
+   * computing time is used up.
+   */
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found, at most `maxMatches`. */
   readonly found: number;
-  /** Time back to which the range is searched completely. */
+  /** Time that the backward search has reached. All later messages of the range have been searched. */
   readonly reachedMs: number;
   /** True if the search gave up after its maximum number of examined messages. */
   readonly isGivenUp: boolean;
   /** Bytes of all searched messages, matching or not. */
   readonly scannedBytes: number;
   /**
-   * Returns the matches from `offset` to `offset + limit`. A page of more than `maxBytes` ends earlier, but has at
+   * Returns the matches from `offset` to `offset + limit`. A page that would exceed `maxBytes` ends earlier, but has at
    * least one message.
    */
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;

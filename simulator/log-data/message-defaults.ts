@@ -1,6 +1,6 @@
 /** Default values of message fields. */
 
-/** Timestamp format, in the notation of real services. */
+/** Timestamp format of messages, in the notation that real services use. */
 export const defaultFormat = "t:cache:o:0:l:29:p:yyyy-MM-dd'T'HH:mm:ss.SSSZZZZ";
 
 /** First characters of `_blockid`. Sixteen digits follow. */

@@ -5,7 +5,7 @@ import type { MessagePage } from './log-data.ts';
 export interface RowWriter {
   /** Returns the length in bytes of a message as `{"map":{…}},`, with the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
-  /** Writes the JSON of a message at `offset`. Returns the end offset, or -1 if `into` is too short. */
+  /** Writes the JSON of a message into `into` at `offset`. Returns the end offset, or -1 if `into` is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
 

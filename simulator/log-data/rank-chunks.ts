@@ -1,10 +1,13 @@
 /**
- * Set of messages, identified by the number of newer messages, in ascending order. Short lists are stored as numbers,
- * and long lists as bits.
+ * Set of ranks in ascending order. The rank of a message is the number of newer messages. A few ranks are stored as
+ * numbers, and many ranks as bits.
  */
 
 const chunkRanks = 65_536;
-/** Maximum number of messages that are stored as a list of numbers. Above it, bits take less memory. */
+/**
+ * Maximum number of messages that are stored as a list of numbers. More messages are stored as bits, which then take
+ * less memory.
+ */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
@@ -31,7 +34,7 @@ export class RankChunks {
     this.#size++;
   }
 
-  /** Calls `take` for the messages after the first `skip`, newest first, until `take` returns false. */
+  /** Calls `take` for the messages after the first `skip` messages, newest first. Stops when `take` returns false. */
   each(skip: number, take: (rank: number) => boolean): void {
     if (!this.#isSorted) this.#order.sort((left, right) => left - right);
     this.#isSorted = true;
@@ -51,7 +54,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** Messages of the chunk, as a list of numbers. The first `size` entries are in use. */
+  /** Messages of the chunk, as a list of numbers. Only the first `size` elements are in use. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 
@@ -62,7 +65,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each message of the chunk. Stops and returns false when `take` returns false. */
+  /** Calls `take` for each message of the chunk. If `take` returns false, stops and also returns false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

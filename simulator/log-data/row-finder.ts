@@ -30,7 +30,7 @@ export class RowFinder implements Finder {
   #row: Row | undefined;
   #rank: number | undefined;
 
-  /** Creates a search that gives up after it has examined `maxExamined` messages. */
+  /** Creates a search. The search gives up after it has examined `maxExamined` messages. */
   constructor(
     rows: SearchedRows,
     nextRank: NextRank,

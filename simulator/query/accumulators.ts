@@ -7,15 +7,15 @@ import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type FieldValue, type Numeric, numericOf } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-/** Values of one aggregate function for each group of rows. Groups are numbered from 0. */
+/** Results of one aggregate function, one for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
-  /** Adds a value `times` times to a group. Every group needs at least one value. */
+  /** Adds `times` equal values to a group. Every group must get at least one value. */
   add(group: number, value: FieldValue | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /** Starts a new aggregation. `keep` reserves bytes beyond `groupBytes` for each group. */
+  /** Starts a new aggregation. It calls `keep` to reserve bytes beyond the `groupBytes` of each group. */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory for each group, in bytes. */
   readonly groupBytes: number;
@@ -36,7 +36,7 @@ export type FunctionName = keyof typeof aggregateFunctions;
 
 export const functionNames = Object.keys(aggregateFunctions) as readonly FunctionName[];
 
-/** Returns the type of a sum: sums of whole numbers are whole. */
+/** Returns the type of a sum. A sum of whole numbers has the type `long`, and other sums have the type `double`. */
 function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'] {
   return fieldType === 'int' || fieldType === 'long' ? 'long' : 'double';
 }
@@ -79,7 +79,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Minimum of each group if `sign` is -1, maximum if `sign` is 1. */
+/** Extreme value of each group: the minimum if `sign` is -1, and the maximum if `sign` is 1. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];

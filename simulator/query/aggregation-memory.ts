@@ -1,6 +1,6 @@
 /**
- * Limits the estimated memory of all aggregations together, and caches the last result. An aggregation that exceeds the
- * limit drops all its groups.
+ * Limits the estimated memory of all aggregations together, and caches the records that were computed last. An
+ * aggregation that exceeds the limit drops all its groups.
  */
 import type { RecordTable } from './aggregation.ts';
 
@@ -17,7 +17,7 @@ export class AggregationMemory {
     this.maxMb = maxMb;
   }
 
-  /** Reserves memory. Returns false if the limit is exceeded. The memory must be released even then. */
+  /** Reserves memory. Returns false if the limit is exceeded. The caller must release the memory in both cases. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.maxMb * 1e6;
@@ -27,13 +27,13 @@ export class AggregationMemory {
     this.#bytes -= bytes;
   }
 
-  /** Returns the records of the aggregation `owner`, from the cache or from `make`. */
+  /** Returns the records of the aggregation `owner`. They come from the cache, or are created by `make`. */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };
     return this.#table.table;
   }
 
-  /** Drops the cached records of the aggregation `owner`. */
+  /** Removes the records of the aggregation `owner` from the cache. */
   forgetTable(owner: object): void {
     if (this.#table?.owner === owner) this.#table = undefined;
   }
@@ -44,7 +44,7 @@ export const characterBytes = 2;
 
 const minSlice = 13;
 
-/** Returns a copy of a text. A substring would keep the whole message in memory. */
+/** Returns a copy of a text. A substring of a message would keep the whole message in memory. */
 export function detached(text: string): string {
   return text.length < minSlice ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

@@ -1,4 +1,7 @@
-/** Parses conditions of the operator `where`. A missing field has the value `""`. Texts are compared without case. */
+/**
+ * Parses conditions of the operator `where`. A missing field counts as an empty text, and comparisons of texts ignore
+ * case.
+ */
 import { unreachable } from '../../src/base/assert.ts';
 import { parseBoolean } from './boolean-expression.ts';
 import type { Cursor } from './cursor.ts';
@@ -60,8 +63,8 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands: numbers with numbers, texts with texts. Two fields are compared as numbers if both look like
- * numbers.
+ * Compares two operands as numbers if one of them is a number, and as texts if one is a text. Two fields are compared
+ * as numbers if both look like numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

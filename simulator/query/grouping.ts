@@ -1,7 +1,7 @@
 /**
  * Aggregations: rows with equal values in the grouping fields become one record.
  *
- * The order of the rows has no effect. An aggregation that exceeds its memory therefore drops all groups.
+ * The order of the rows must not change the result. An aggregation that exceeds its memory therefore drops all groups.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -27,7 +27,7 @@ export interface Grouping {
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory of a group without its field values, in bytes. */
+/** Approximate memory of a group in bytes, without the memory of its field values. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -36,9 +36,9 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Number of each group, by the joined values of its grouping fields. */
+  /** Group numbers by key. The key of a group joins the values of its grouping fields. */
   #indices = new Map<string, number>();
-  /** Values of the grouping fields of each group. Unused with a single grouping field. */
+  /** Values of the grouping fields of each group. The list is unused if there is only one grouping field. */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
   /** Reserved memory in bytes. */
@@ -130,7 +130,7 @@ export class GroupedRows implements Aggregation {
     if (!this.#memory.take(bytes)) this.#isTooMuch = true;
   }
 
-  /** Returns the records in ascending order of their keys. */
+  /** Returns the records, sorted in ascending order by the values of their grouping fields. */
   #allRecords(): RecordTable {
     const { keys, columns } = this.#grouping;
     const ranked = [...this.#indices].map(([id, group]) => {

@@ -13,7 +13,9 @@ const deepestJsonField = 20;
 const jsonCost = 100;
 const longInteger = /\d{16}/;
 
-/** Returns names and values of the fields. If names differ only in case, the first field counts. */
+/**
+ * Returns the names and values of the fields in a JSON message. If names differ only in case, the first field counts.
+ */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
   if (value === undefined) return [];
@@ -22,7 +24,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns a condition that can also read fields of JSON messages. */
+/** Returns a condition that is equal to `predicate`, but also reads fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -19,7 +19,7 @@ const types = {
   _blockid: 'long',
 } as const satisfies Record<string, FieldDescriptor['fieldType']>;
 
-/** The standard message fields, in the order of service.md 2.5. */
+/** The standard message fields, in the order of section 2.5 of docs/service.md. */
 export const messageFields: readonly FieldDescriptor[] = Object.entries(types).map(([name, fieldType]) => ({
   name,
   fieldType,

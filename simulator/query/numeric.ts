@@ -1,6 +1,8 @@
-/** Field values, and how queries read them as numbers. Integers are exact at any length; other numbers are doubles. */
+/**
+ * Field values, and how queries read them as numbers. Integers of any length are exact, and other numbers are doubles.
+ */
 
-/** Value of a field. A safe integer may replace its text: `5` and `"5"` are the same value. */
+/** Value of a field. A text that is a safe integer may be stored as a number: `5` and `"5"` are the same value. */
 export type FieldValue = string | number;
 
 /** A number in a field. Integers beyond 2^53 are bigint. */
@@ -12,7 +14,7 @@ const digitZero = 0x30;
 const digitNine = 0x39;
 /** Maximum number of digits of a number that is always exact in JavaScript. */
 const safeLength = 15;
-/** Maximum length of a number. Longer numbers are texts, because parsing them is slow. */
+/** Maximum length of a number in characters. A longer number counts as a text, because parsing it would be slow. */
 const maxDigits = 1_000;
 
 /** Returns a number as a field value. Unsafe integers and fractions become texts. */
@@ -27,7 +29,7 @@ export function numericOf(value: FieldValue): Numeric | undefined {
 
 /** Parses a finite decimal number. Returns undefined for other texts. */
 export function parseNumeric(text: string): Numeric | undefined {
-  // Short integers are most frequent, and this test is faster than a regular expression.
+  // Short integers are the most frequent texts, and this check is faster than the regular expression.
   if (isShortInteger(text)) return Number(text);
   if (integerForm.test(text)) {
     if (text.length > maxDigits) return undefined;

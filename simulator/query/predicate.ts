@@ -1,4 +1,4 @@
-/** Conditions of queries. Fast conditions are evaluated first. */
+/** Conditions of queries. Of several conditions, the fastest is evaluated first. */
 import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */

@@ -20,13 +20,16 @@ export interface Query {
   readonly filter: Filter;
   /** Applies operators on messages, such as `parse`. */
   readonly transform?: Transform;
-  /** Maximum number of messages: the argument of a `limit` before any aggregation. */
+  /** Maximum number of messages that the query finds: the argument of an operator `limit` before any aggregation. */
   readonly messageLimit?: number;
   /** Creates the aggregation, with the shared `memory` if given. Absent if the query does not aggregate. */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored fields that the query reads. */
   readonly reads: ReadonlySet<string>;
-  /** Length of the query's time slices in ms. Set only if no operator needs the exact `_messagetime`. */
+  /**
+   * Length of the time slices of the operator `timeslice`, in ms. Set only if no operator needs the exact
+   * `_messagetime`.
+   */
   readonly sliceMs?: number;
 }
 
@@ -51,7 +54,9 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/** Parses one operator. Returns the aggregation so far, if any. */
+/**
+ * Parses one operator of the query. Returns the aggregation that has been parsed so far, or undefined if there is none.
+ */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -11,9 +11,11 @@ import { expectQuoted } from './quoted.ts';
 /** Maximum length of an expression in characters. Repetitions such as `{50}` compile slowly. */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
-/** Maximum number of groups in an expression. The engine stores all groups at every step. */
+/**
+ * Maximum number of groups in a regular expression. It is limited because the engine stores all groups at every step.
+ */
 const maxGroups = 50;
-/** Maximum product of searched characters and compiled steps, for a search of about a second. */
+/** Maximum number of searched characters times compiled steps. A search at this maximum takes about a second. */
 const maxTries = 5_000_000;
 
 export interface NamedGroup {
@@ -53,7 +55,8 @@ export class RegularExpression {
   }
 
   /**
-   * Returns the values of `groups` in the first match, or undefined without a match. An unmatched group is undefined.
+   * Returns the texts that `groups` captured in the first match, or undefined if nothing matches. A group that captured
+   * nothing is undefined.
    */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
@@ -71,13 +74,16 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
   }
 }
 
-/** Returns where the query contains the invalid part of an expression. Undefined if the part occurs more than once. */
+/**
+ * Returns the position in the query of the invalid part of an expression. Undefined if the part occurs more than once,
+ * because the position is then unknown.
+ */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);
   return part !== '' && at >= 0 && at === whole.lastIndexOf(part) ? start + at : undefined;
 }
 
-/** Returns at most `length` UTF-16 units of a text, without cutting a character in half. */
+/** Returns the start of a text, with at most `length` UTF-16 units. Never cuts a surrogate pair in half. */
 function startOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const isWhole = (text.codePointAt(length - 1) as number) <= 0xffff;

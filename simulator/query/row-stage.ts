@@ -1,6 +1,6 @@
 /**
- * Parses the operators on messages before any aggregation. Conditions directly after the search are evaluated with the
- * search.
+ * Parses the operators that process messages before any aggregation. Conditions directly after the search are evaluated
+ * together with the search.
  */
 import { parseDuration } from '../../src/base/duration.ts';
 import { parseCondition } from './condition.ts';
@@ -53,12 +53,14 @@ export class RowStage {
     return this.#messageLimit;
   }
 
-  /** Lower-case names of the message fields that the operators read, without added fields. */
+  /** Lower-case names of the fields that the operators read from stored messages, without fields that operators add. */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
 
-  /** Length of the query's time slices in ms. Undefined if another operator than `timeslice` reads `_messagetime`. */
+  /**
+   * Length of the time slices of the operator `timeslice`, in ms. Undefined if another operator reads `_messagetime`.
+   */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
@@ -70,12 +72,12 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the names of stored fields, without fields that an operator added. */
+  /** Returns the names without the names of fields that an operator added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
 
-  /** Returns the function that applies all operators to a message, if the query has any. */
+  /** Returns a function that applies all operators to a message. Undefined if the query has no operators. */
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;

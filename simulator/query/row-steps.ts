@@ -15,15 +15,18 @@ export interface RowStep {
   readonly reads: ReadonlySet<string>;
   /** Length of the slices of `timeslice` in ms. */
   readonly sliceMs?: number;
-  /** Estimated cost of the operator. Comparing two short texts costs 1. Default: 1. */
+  /** Estimated cost of the operator for one message. A comparison of two short texts costs 1. Default: 1. */
   readonly cost?: number;
   /** Fields that the operator adds to every message. */
   readonly adds: readonly FieldDescriptor[];
   readonly drops: boolean;
   readonly hides?: boolean;
-  /** Returns whether a field is visible after this operator. `before` says whether it was visible before. */
+  /**
+   * Returns whether a field is visible after this operator. `before` is true if the field was visible before the
+   * operator.
+   */
   shows(lowerName: string, before: boolean): boolean;
-  /** Applies the operator to a message. Returns false to drop the message. */
+  /** Applies the operator to a message. Returns false if the operator drops the message. */
   run(row: WorkingRow): boolean;
 }
 
@@ -42,7 +45,7 @@ export function costOf(steps: readonly RowStep[]): number {
   return steps.reduce((sum, { cost = 1 }) => sum + cost, 0);
 }
 
-/** Returns the lower-case names of the stored fields that the operators read. */
+/** Returns the lower-case names of the fields that the operators read from stored messages. */
 export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   const reads = new Set<string>();
   const added = new Set<string>();
@@ -53,13 +56,13 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the operators that drop messages, and the operators that these depend on. */
+/** Returns the operators that can drop messages, together with the operators whose results they need. */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // The operator may hide fields, or add fields whose names are unknown.
+    // An operator that adds no known field may hide fields or add fields with unknown names, so it is kept.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -76,7 +79,10 @@ export function whereStep(condition: Predicate): RowStep {
   };
 }
 
-/** Adds the named groups of a regular expression as fields. With `noDrop`, messages without a match are kept. */
+/**
+ * Creates an operator that adds the named groups of a regular expression as fields. With `noDrop`, the operator keeps
+ * messages that do not match.
+ */
 export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
   const names = expression.groups.map(({ name }) => name);
   return {
@@ -145,7 +151,7 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
   };
 }
 
-/** Computes exactly with integers, and in doubles with other numbers. */
+/** Adds or subtracts two numbers. The result is exact for integers, and a double for other numbers. */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
   const inDoubles = sign === '+' ? Number(one) + Number(other) : Number(one) - Number(other);
   if (!isWhole(one) || !isWhole(other)) return inDoubles;
@@ -157,7 +163,10 @@ function isWhole(value: Numeric): boolean {
   return typeof value === 'bigint' || Number.isSafeInteger(value);
 }
 
-/** Hides all fields except `names`. `sees` says whether a field was visible before. */
+/**
+ * Creates an operator that hides all fields except `names`. `sees` returns whether a field was visible before the
+ * operator.
+ */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);
   return restriction((lowerName) => kept.has(lowerName), sees);

@@ -16,27 +16,27 @@ export interface Row {
   readonly receiptTimeMs: number;
   /** Returns the value of a parsed or standard field. The name is in lower case. */
   field(lowerName: string): FieldValue | undefined;
-  /** Fields that the query parsed, by the names on result pages. */
+  /** Fields that the query parsed, by the field names on result pages. */
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
-/** Selects messages. One call may decide for many equal messages. */
+/** Selects messages. If messages are equal in the fields that the filter reads, one call may decide for all of them. */
 export interface Filter {
   /** Lower-case names of the fields that the filter reads. */
   readonly reads: ReadonlySet<string>;
-  /** Estimated cost of a call. Comparing two short values costs 1. Default: 1. */
+  /** Estimated cost of one call of the filter. A comparison of two short values costs 1. Default: 1. */
   readonly cost?: number;
   matches(row: Row): boolean;
 }
 
 /** Operators of a query that change or drop rows. */
 export interface Transform {
-  /** Lower-case names of the stored fields that the operators read. */
+  /** Lower-case names of the fields that the operators read from stored messages. */
   readonly reads: ReadonlySet<string>;
   readonly cost: number;
   /** Returns the message as result pages show it, or undefined if an operator drops it. */
   apply(row: Row): Row | undefined;
-  /** Selects the messages that `apply` does not drop. Absent if no message is dropped. */
+  /** Filter for the messages that `apply` keeps. Absent if `apply` keeps all messages. */
   readonly keepsRows?: Filter;
   /** Fields that the operators add to every message. */
   readonly adds: readonly FieldDescriptor[];

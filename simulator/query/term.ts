@@ -27,13 +27,13 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Finds the next match of a part of the search term. */
+/** Returns the first match of a part of the search term from the offset `from` on. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
 }
 
-/** Returns whether all parts of a search term occur in order, without blanks between them. */
+/** Returns whether a text contains all parts of a search term in order, without a blank between the parts. */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
   while (runStart !== undefined) {
@@ -45,8 +45,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if all parts of the search term occur before the next blank. Otherwise returns where to search next,
- * or undefined if no match is possible.
+ * Returns `here` if all parts of the search term occur before the next blank. Otherwise returns the offset at which to
+ * continue, or undefined if no match is possible.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

@@ -43,7 +43,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Finds the patterns in order. Returns the end of the last match, or Infinity if a pattern is missing. */
+/** Searches for the patterns in order. Returns the end of the last match, or Infinity if a pattern is not found. */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

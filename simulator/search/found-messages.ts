@@ -69,8 +69,8 @@ export function parsedMessages(
 }
 
 /**
- * Names of the fields that the query parsed in some message of a page. Other messages get the field with the value
- * `""`.
+ * Fields that the query parsed from at least one message of a page. In other messages of the page, these fields have
+ * the value `""`.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
@@ -100,7 +100,9 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns the number of bytes that empty fields add to a page of `rows` messages. */
+  /**
+   * Returns the number of bytes by which a page of `rows` messages grows when missing fields are added as empty fields.
+   */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);

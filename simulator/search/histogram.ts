@@ -20,7 +20,7 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 export class Histogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** Start of the current bucket in ms, a multiple of the width. */
+  /** Start of the histogram bucket that is being counted, in ms. It is a multiple of the bucket width. */
   #startMs: number;
   #counted = 0;
   readonly #buckets: Bucket[] = [];

@@ -21,12 +21,12 @@ export function jobNumberOf(id: string, seed: number): number | undefined {
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns a number to add to the counter. It makes the first ids look random, too. */
+/** Returns a number that is added to the counter, so that even the first ids look random. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }
 
-/** Returns the inverse of a number modulo 2^64, by Newton's method. */
+/** Returns the inverse of an odd number modulo 2^64, computed by Newton's method. */
 function inverseOf(odd: bigint): bigint {
   let found = odd;
   for (let step = 0; step < 6; step++) found = (found * (2n - odd * found)) & mask;

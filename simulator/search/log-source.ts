@@ -25,7 +25,10 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Settings with different names in code (keys) and in scenarios (values). */
+/**
+ * Settings that have another name in scenarios. The keys are the names in code, and the values are the names in
+ * scenarios.
+ */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',
@@ -78,7 +81,7 @@ function optionsOf(logs: LogScenario, startMs: number, seed: number): MadeUpOpti
   }) as MadeUpOptions;
 }
 
-/** Removes undefined members, so that default values apply. */
+/** Removes members with the value undefined, so that default values apply to them. */
 function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

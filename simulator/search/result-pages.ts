@@ -11,7 +11,7 @@ export interface PageParameters {
   readonly limit: number;
 }
 
-/** Reads the page parameters `offset` and `limit` (service.md 7.4). */
+/** Reads the page parameters `offset` and `limit` (section 7.4 of docs/service.md). */
 export function readPageParameters(query: URLSearchParams): PageParameters | Refused {
   const offset = wholeNumber('offset', query);
   if (typeof offset !== 'number') return offset;
@@ -49,7 +49,7 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** True to return wrong numbers, which reveals clients that use unfinished records. */
+  /** True to return wrong numbers, so that tests notice clients that use the records of an unfinished aggregation. */
   readonly isWrong: boolean;
   /** True to write large numbers with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;

@@ -1,5 +1,6 @@
 /**
- * Reads and checks the request body for a new search job. Returns the first problem in the order of docs/simulator.md.
+ * Reads and checks the request body for a new search job. Of several problems, returns the first in the order of
+ * docs/simulator.md.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
@@ -19,7 +20,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** Error for an invalid request body. The prefix of `code` is added later. */
+/** Error for an invalid request body. Its `code` does not yet have the prefix of the service's error codes. */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;
@@ -27,10 +28,10 @@ export interface DefinitionProblem {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** The service still accepts former values of `autoParsingMode`. */
+/** Valid values of `autoParsingMode`. The service also accepts the values of former versions. */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
-/** Returns the members that are not null, or undefined if the body is not a JSON object. */
+/** Returns the members of the request body that are not null. Undefined if the body is not a JSON object. */
 export function readBody(text: string): RequestBody | undefined {
   let value: unknown;
   try {
@@ -73,7 +74,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns why the request needs a `timeZone`, if it needs one. */
+/** Returns the reason for which the request must have a `timeZone`. Undefined if it needs none. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;

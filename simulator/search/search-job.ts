@@ -89,7 +89,7 @@ export class SearchJob {
     this.#results = undefined;
   }
 
-  /** Returns the results at a time. Undefined for an invalid query or an ended job. */
+  /** Returns the results of the search at `atMs`. Undefined if the query is invalid or the job has ended. */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;
@@ -136,7 +136,7 @@ export class SearchJob {
   }
 }
 
-/** Errors or warnings of a search job. By default, each is reported once. */
+/** Errors or warnings of a search job. By default, the status reports each of them only once. */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;
@@ -145,7 +145,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns all notices, or those that no status has reported yet. */
+  /** Returns all errors or warnings, or only new ones that no status has reported yet. */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

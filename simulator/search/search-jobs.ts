@@ -14,7 +14,7 @@ export class SearchJobs {
   /** Ids of ended search jobs in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
-  /** Search jobs that have not ended. The first has waited longest for computing time. */
+  /** Search jobs that have not ended. The first job has waited longest for computing time. */
   readonly #unfinished = new Set<SearchJob>();
   created = 0;
   lostToSilence = 0;
@@ -68,7 +68,7 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /** Continues the searches that are behind schedule. Returns false if the computing time ends first. */
+  /** Continues the searches that are behind schedule. Returns false if the computing time is used up before that. */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;

@@ -1,4 +1,4 @@
-/** The five operations on search jobs (service.md 4.1 to 4.5). */
+/** The five operations on search jobs (sections 4.1 to 4.5 of docs/service.md). */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
 import { drawFor } from '../chance.ts';
@@ -34,8 +34,8 @@ export class SearchOperations {
   refusedForJobs = 0;
 
   /**
-   * Creates the operations. New search jobs search the messages that `data` returns. All jobs share the computing time
-   * `effort`.
+   * Creates the operations on search jobs. `data` returns the messages for a new search job. All search jobs share the
+   * computing time `effort`.
    */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
@@ -184,7 +184,7 @@ export class SearchOperations {
   }
 }
 
-/** Page of messages for a search job without results. */
+/** Empty page of messages, for a search job without results. */
 const nothing: FoundMessages = { fields: [], page: emptyPage };
 
 const cookieTrouble: Refused = {

@@ -1,4 +1,4 @@
-/** Messages, records and histogram that a search job has found. The search runs only when a request needs results. */
+/** Messages, records and histogram of a search job. The search runs only when a request needs its results. */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData, MatchListener, Search, SearchRange } from '../log-data/log-data.ts';
@@ -20,9 +20,9 @@ export interface ResultOptions {
   readonly scanLimit: number;
   /** Latest receipt time of the searched messages, in ms. */
   readonly receivedByMs: number;
-  /** Length of a histogram bucket in ms. Default: chosen automatically. */
+  /** Width of a histogram bucket in ms. By default, the simulator chooses the width. */
   readonly bucketMs: number | undefined;
-  /** True if the histogram is complete before all messages are found. */
+  /** True if the histogram is complete before the search has found all messages. */
   readonly histogramFirst: boolean;
   /** Computing time that the search may use. */
   readonly effort: Effort;
@@ -55,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches back to `reachedMs`, and completes the histogram to `histogramReachedMs`. Returns false if the computing
-   * time ends first.
+   * Searches messages back to `reachedMs`, and completes the histogram back to `histogramReachedMs`. Returns false if
+   * the computing time is used up before that.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -115,7 +115,9 @@ export class SearchResults {
     return this.#search.scannedBytes;
   }
 
-  /** Whether a limit of the service or of the query ended the search. */
+  /**
+   * Whether the message limit of the service or of the query ended the search. Undefined if neither limit was reached.
+   */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
@@ -157,7 +159,7 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Returns whether all messages of the range were received in time, so that receipt times need no check. */
+/** Returns whether the search job can see every message of the range, so that receipt times need no check. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

@@ -19,7 +19,7 @@ export interface SearchScenario {
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
-  /** How a job reports that it reached the message limit. */
+  /** How the status of a search job shows that the job reached the message limit. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
@@ -27,7 +27,7 @@ export interface SearchScenario {
   readonly timeout?: string;
   /** Time for which a cancelled job can be read. Later requests get 404. */
   readonly cancelledFor?: string;
-  /** Time after its creation for which a search job is unknown (404). */
+  /** Time for which requests for a new search job get status 404, because the service does not know the job yet. */
   readonly lag?: string;
   /** Whether a search includes messages at the exact end of its range. */
   readonly toInclusive?: boolean;
@@ -54,11 +54,11 @@ export interface StatusScenario {
   readonly cookieNotice?: boolean;
   /** Whether a status has the undocumented members `searchedTimeRange`, `timeElapsed` and `logLevel`. */
   readonly extraMembers?: boolean;
-  /** Width of a histogram bucket. Default: chosen automatically. */
+  /** Width of a histogram bucket. By default, the simulator chooses the width. */
   readonly bucketLength?: string;
-  /** Whether a status contains only new buckets, or all. */
+  /** Whether a status contains only buckets that no earlier status contained, or all buckets. */
   readonly buckets?: 'new' | 'all';
-  /** Whether a status contains only new errors and warnings, or all. */
+  /** Whether a status contains only errors and warnings that no earlier status contained, or all of them. */
   readonly pending?: 'new' | 'all';
 }
 
@@ -68,18 +68,18 @@ export interface PageScenario {
   readonly maxBytes?: number;
   /** HTTP status of page requests for a job that never existed. */
   readonly unknownJob?: 400 | 404;
-  /** HTTP status of page requests for a cancelled job, or without the job's cookie. */
+  /** HTTP status for page requests if the job is cancelled, or if the request lacks the job's cookie. */
   readonly lostJob?: 400 | 404;
   /** Whether messages always have the field `_raw`, or only if the request requires it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for an aggregation's messages without `requiresRawMessages`: status 400, or messages without
-   * `_raw`.
+   * Answer to a request for the messages of an aggregation that was created without `requiresRawMessages`: status 400,
+   * or messages without `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
-  /** Records of an unfinished aggregation: correct records so far, or wrong numbers to mislead the client. */
+  /** Records that an unfinished aggregation returns: correct records so far, or wrong numbers to mislead the client. */
   readonly earlyRecords?: 'partial' | 'wrong';
-  /** Notation of computed numbers from ten million: 1788000000000 or 1.788E12. */
+  /** Notation of computed numbers of ten million or more: 1788000000000 or 1.788E12. */
   readonly largeFigures?: 'plain' | 'scientific';
 }
 

@@ -1,4 +1,4 @@
-/** The schedule of a search job. The job searches its range backwards at constant speed. */
+/** The schedule of a search job. The job searches its time range from the end to the start at constant speed. */
 import { pickFrom } from '../span.ts';
 import type { SearchSettings } from './search-settings.ts';
 
@@ -34,7 +34,10 @@ export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): 
   return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
 }
 
-/** Returns the message time that the backward search has reached at `atMs`. */
+/**
+ * Returns the message time that a search job has reached at `atMs`. The job searches from the end of its range to the
+ * start.
+ */
 export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {
   if (atMs >= endMs) return fromMs;
   if (atMs <= gatherMs) return toMs;

@@ -1,4 +1,7 @@
-/** Search settings with all defaults. Defaults follow docs/service.md, and where it is ambiguous, its section 10.2. */
+/**
+ * Search settings, with default values for all absent members. The defaults follow docs/service.md, and section 10.2 of
+ * that file where the service's documentation is ambiguous.
+ */
 import { defaultMb } from '../query/aggregation-memory.ts';
 import { durationMs, type Span, spanOf } from '../span.ts';
 import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } from './search-scenario.ts';

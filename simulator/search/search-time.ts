@@ -53,7 +53,7 @@ function momentOf(atMs: number): WrittenTime {
   return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
 }
 
-/** Parses a local time. Dates that do not exist are invalid. */
+/** Parses a local time. A date that does not exist, such as 30 February, is invalid. */
 function localOf(text: string): WrittenTime {
   if (!localForm.test(text)) {
     const reason = foreignForms.find(([form]) => form.test(text))?.[1];

@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (service.md 5.3). A search job created without cookies begins a session. A cookie contains the
- * number of its session, and no session is stored.
+ * Cookies of search jobs (section 5.3 of docs/service.md). A search job created without cookies begins a session. A
+ * cookie contains the number of its session, and no session is stored.
  */
 import { drawFor } from '../chance.ts';
 
@@ -12,7 +12,7 @@ export class Sessions {
     this.#seed = seed;
   }
 
-  /** Begins a cookie session. Sessions are numbered from 0. */
+  /** Starts a cookie session and returns its number. The first session has the number 0. */
   begin(): number {
     return this.#begun++;
   }
@@ -42,7 +42,10 @@ export class Sessions {
   }
 }
 
-/** Clients send the cookie with the longest path first, so the first of several counts. */
+/**
+ * Clients send the cookie with the longest path first. If a name occurs several times, the first cookie therefore
+ * counts.
+ */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const pair of header.split(';')) {

@@ -23,7 +23,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that do not apply to these operations. */
+  /** Kinds of faults that do not apply to the tested operations. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

@@ -29,7 +29,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. The returned object gets the outcome once the clock has advanced. */
+  /** Sends a request. When the clock has advanced far enough, the returned object contains the outcome. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
     const sent: { outcome: Outcome | undefined } = { outcome: undefined };
     this.service

@@ -1,4 +1,7 @@
-/** Tests changes of the scenario by merge patches and events. Other members must keep their effect. */
+/**
+ * Tests changes of the scenario by merge patches and events. Members that a change does not contain must keep their
+ * effect.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { ScenarioError } from '../scenario-error.ts';

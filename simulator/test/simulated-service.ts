@@ -1,4 +1,6 @@
-/** The simulated service at a time that the test sets. A request ends at once, unless a test uses `hold`. */
+/**
+ * The simulated service at a time that the test sets. Every request ends immediately, except requests sent with `hold`.
+ */
 import { textOf } from '../body.ts';
 import type { JournalEntry } from '../journal.ts';
 import type { LogData } from '../log-data/log-data.ts';
@@ -39,7 +41,7 @@ export class SimulatedService {
     );
   }
 
-  /** Sends a request that is in flight until the test calls `release`. */
+  /** Sends a request that stays in flight until the test calls `release`. */
   hold(method: string, path: string, { body, headers, credentials = 'simulator:simulator-key' }: CallOptions = {}) {
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     return this.model.handle(

@@ -1,4 +1,4 @@
-/** Tests builds and upgrade tasks: states over time, and reasons for refusal. */
+/** Tests builds and upgrade tasks: how tasks change over time, and why the service refuses a task. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario, UpgradeScenario } from '../scenario.ts';
 import {

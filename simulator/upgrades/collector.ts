@@ -18,7 +18,10 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time for which former states of a collector are stored, in ms. Outdated lists show these states. */
+/**
+ * Time in ms for which former states of a collector are stored, so that faults can make the service list outdated
+ * states.
+ */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -80,7 +83,7 @@ export class Collector {
     return this.now;
   }
 
-  /** Returns the time of the last contact with the service, at or before `atMs`. */
+  /** Returns the time at which the collector last had contact with the service, at `atMs` or earlier. */
   lastSeenAliveMs(condition: Condition, atMs: number): number {
     const lastMs = condition.running ? atMs : Math.min(atMs, condition.silentSinceMs);
     return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
@@ -105,7 +108,7 @@ export class Collector {
     return `${text}}`;
   }
 
-  /** Returns the cached JSON without its last two members, which change often. */
+  /** Returns the collector's JSON without the last two members, which change often. The JSON is cached. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
@@ -141,16 +144,16 @@ export interface UpgradeTask {
   /** True if an event of the scenario created the upgrade task. */
   readonly foreign: boolean;
   readonly requestedMs: number;
-  /** Times in ms at which the task's status changes from 0 to 1, and from 1 to in progress. */
+  /** Times in ms of two status changes of the task: from 0 (not started) to 1 (pending), and from 1 to in progress. */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time from which the service refuses another upgrade of the collector. */
+  /** Time from which the service refuses another upgrade of the collector, in ms since the epoch. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;
   readonly endMessage: string;
-  /** End of the upgrade task. Undefined while it is unfinished. */
+  /** How and when the upgrade task ended. Undefined until the task ends. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
   /** Time at which the upgrade ended on the collector, in ms. Its task may have timed out before. */
   collectorEndMs: number | undefined;

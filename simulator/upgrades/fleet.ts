@@ -17,7 +17,7 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors by their JSON, so that equal properties are in memory once. */
+  /** Properties of collectors by their JSON. Collectors with equal properties share one object, which saves memory. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;
@@ -47,7 +47,10 @@ export class Fleet {
     return found;
   }
 
-  /** Returns the number of changes up to `atMs`. Equal numbers mean equal lists of collectors. */
+  /**
+   * Returns the number of changes to collectors up to `atMs`. While this number is equal, the list of collectors is
+   * equal.
+   */
   epochAt(atMs: number): number {
     let low = 0;
     let high = this.#changesMs.length;
@@ -67,7 +70,7 @@ export class Fleet {
     this.#onChange(collector, atMs);
   }
 
-  /** Applies a changed scenario. Returns the collectors that can reach the service again. */
+  /** Applies a changed scenario to the fleet. Returns the collectors that can reach the service again. */
   declare(scenario: Scenario, atMs: number, atStart: boolean): Collector[] {
     const revived: Collector[] = [];
     const declared = new Set<string>();
@@ -120,7 +123,7 @@ export class Fleet {
     else this.#onChange(collector, atMs);
   }
 
-  /** Returns whether the collector can reach the service again. */
+  /** Applies properties to the collector. Returns true if the collector can then reach the service again. */
   #adjust(collector: Collector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;

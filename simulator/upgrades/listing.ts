@@ -1,4 +1,6 @@
-/** Pages of the list of upgradable collectors. The list is filtered and sorted once for each state of the fleet. */
+/**
+ * Pages of the list of upgradable collectors. The list is filtered and sorted again only when the fleet has changed.
+ */
 import { parseBuildVersion } from '../../src/base/build-version.ts';
 import { drawFor } from '../chance.ts';
 import type { AccessKey, Settings } from '../settings.ts';
@@ -31,7 +33,7 @@ export class Listing {
     this.#lists.clear();
   }
 
-  /** Returns the body of a page of collectors at `atMs`. */
+  /** Returns the body of a page of the collector list, as it is at `atMs`. */
   page(query: PageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);
@@ -94,7 +96,7 @@ function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => num
   return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
 }
 
-/** Returns a number that sorts like the build version. Texts that are not versions come first. */
+/** Returns a number that sorts like the build version. A text that is not a version sorts before all versions. */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);
   return version ? (version.major * 1e6 + version.minor) * 1e6 + version.build : -1;

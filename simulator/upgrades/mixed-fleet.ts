@@ -1,4 +1,6 @@
-/** A realistic mixed fleet: web servers, databases and desktops, some of them offline or with failing upgrades. */
+/**
+ * A realistic mixed fleet of web servers, databases and desktops. Some collectors are offline, and some upgrades fail.
+ */
 import { drawFor } from '../chance.ts';
 import type { CollectorGroup, Scenario } from '../scenario.ts';
 

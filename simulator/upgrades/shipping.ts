@@ -22,7 +22,7 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies a changed scenario. It may change which builds make their collectors send fewer messages. */
+  /** Applies a changed scenario, which may change how many messages the collectors of a build send. */
   declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);
@@ -41,7 +41,7 @@ export class Shipping {
     stream.record(rate, sinceMs <= this.#startMs ? this.#startMs - historyMs : sinceMs);
   }
 
-  /** Returns the messages received before `atMs`, or undefined if no collector has sent messages. */
+  /** Returns the messages that the service received before `atMs`. Undefined if no collector has sent messages. */
   dataAt(atMs: number): LogData | undefined {
     if (this.#streams.size === 0) return undefined;
     return shippedData({

@@ -1,4 +1,4 @@
-/** The four operations on collectors (service.md 4.6 to 4.9). */
+/** The four operations on collectors (sections 4.6 to 4.9 of docs/service.md). */
 import { jsonAnswer } from '../answer.ts';
 import { type Call, type Outcome, refuse } from '../call.ts';
 import { decimalId, parseLosslessJson } from '../lossless-json.ts';

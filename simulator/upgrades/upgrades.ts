@@ -84,7 +84,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Ends the upgrades that waited for the collector's contact with the service. */
+  /** Ends the upgrades that waited until the collector had contact with the service again. */
   resume(collector: Collector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }

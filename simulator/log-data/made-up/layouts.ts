@@ -16,7 +16,7 @@ export interface Layout {
   readonly delaysMs: Uint32Array;
   /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;
-  /** Indices of the messages that arrive late, ascending. */
+  /** Indices of the messages in the block that arrive late, in ascending order. */
   readonly late: Uint16Array;
   readonly rawBytes: number;
 }
@@ -24,7 +24,7 @@ export interface Layout {
 /** Estimated time to choose time and text of one message, in microseconds. */
 const unitsPerEntry = 0.3;
 
-/** Number of layouts (times and texts for a block of messages). A power of two. */
+/** Number of different layouts. A layout sets the times and texts in a block of messages. Must be a power of two. */
 export const layoutCount = 256;
 
 export class Layouts {
@@ -33,7 +33,7 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
-  /** Number of message blocks whose layouts are created. */
+  /** Number of message blocks whose layouts have been created so far. */
   #prepared = 0;
   #made = 0;
 
@@ -48,7 +48,10 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates the layouts of the first `blocks` message blocks. Returns false if the computing time ends first. */
+  /**
+   * Creates the layouts of the first `blocks` message blocks. Returns false if the computing time is used up before
+   * that.
+   */
   prepare(blocks: number, effort: Effort): boolean {
     for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
       const number = this.numberOf(this.#prepared);

@@ -33,7 +33,10 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   };
 }
 
-/** Returns the messages of a range, latest first. A message is represented by the number of newer messages (rank). */
+/**
+ * Returns the ranks of the messages in a range, latest message first. The rank of a message is the number of newer
+ * messages.
+ */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

@@ -44,7 +44,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total size of the message texts with ranks (numbers of newer messages) in [from, to), in bytes. */
+  /** Returns the total size in bytes of the texts of messages [from, to), counted from the newest message. */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;

@@ -9,13 +9,16 @@ export interface MadeUpSettings {
   readonly amount: Amount;
   /** Milliseconds with an exact number of messages. */
   readonly dense: readonly DensePoint[];
-  /** Groups of `count` messages with equal times. They contain the fraction `share` of all messages. */
+  /**
+   * Groups of messages with equal times. Each group has `count` messages, and all groups together have the fraction
+   * `share` of all messages.
+   */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;
   /** Fraction of messages with escapes, quotes, control characters and multi-byte characters. */
   readonly oddShare: number;
-  /** Fraction of messages with half a surrogate pair, which UTF-8 cannot encode. */
+  /** Fraction of messages that contain half of a surrogate pair, which UTF-8 cannot encode. */
   readonly loneSurrogateShare: number;
   /** Number of message sources. Each source has a collector, a host and a category. */
   readonly sources: number;
@@ -40,14 +43,14 @@ export interface Crowds {
 export interface ReceiptSettings {
   /** Maximum delay of a prompt message, in ms. */
   readonly promptMs: number;
-  /** Fraction of messages that arrive late, up to `lateMs` after their message time. */
+  /** Fraction of messages that arrive late. A late message is received at most `lateMs` after its message time. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
 
 /** Sizes in bytes of generated messages as JSON. */
 export interface SizeSettings {
-  /** Mean size of a message in bytes, without large messages. */
+  /** Mean size of all messages except the large messages, in bytes. */
   readonly typicalBytes: number;
   readonly largeShare: number;
   readonly largestBytes: number;
@@ -162,7 +165,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages outside of the milliseconds in `dense`. */
+/** Returns the number of messages that are not in the milliseconds of `dense`. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

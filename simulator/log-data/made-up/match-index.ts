@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance between two stored matches, in blocks of messages. */
+/** Initial distance between two stored positions of matches, in message blocks. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -15,7 +15,7 @@ export class MatchIndex {
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
-  /** Stored matches, as ranks (numbers of newer messages). */
+  /** Ranks (numbers of newer messages) of the stored matches. */
   #ranks: number[];
   #counts: number[] = [0];
   #strideBlocks = minStrideBlocks;
@@ -36,7 +36,7 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the searched range to message number `end`, or until the range has `maxFound` matches. */
+  /** Extends the searched range to message number `end`. Stops earlier when the range contains `maxFound` matches. */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -54,7 +54,8 @@ export class MatchIndex {
   }
 
   /**
-   * Returns the rank (number of newer messages) of a match. Returns the end of the range if there are too few matches.
+   * Returns the rank (number of newer messages) of match number `index`. If there are too few matches, returns the end
+   * of the range.
    */
   find(index: number): number {
     if (index >= this.#found) return this.#end;

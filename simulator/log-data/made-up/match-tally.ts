@@ -13,22 +13,22 @@ interface LayoutKinds {
 export class MatchTally {
   readonly #rows: MadeUpRows;
   /**
-   * Number of the message kind of each template. Templates have the same kind if the aggregation cannot distinguish
-   * them.
+   * Message kind of each template, as a number. Templates have the same kind if the aggregation cannot distinguish
+   * their messages.
    */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /** `reads` has the lower-case names of the fields that the aggregation reads. */
+  /** Counts matches for an aggregation that reads the fields `reads`, given by their lower-case names. */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /** Number of message kinds that the aggregation distinguishes. */
+  /** Number of message kinds that the aggregation can distinguish. */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }
@@ -38,7 +38,8 @@ export class MatchTally {
   }
 
   /**
-   * Counts the matches in `blocks` message blocks with the same layout. `isMatch` has a 1 for each matching template.
+   * Counts the matches in several message blocks with the same layout. `blocks` is the number of these blocks.
+   * `isMatch` has a 1 for each matching message template.
    */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
@@ -47,7 +48,7 @@ export class MatchTally {
     }
   }
 
-  /** Reports the number of matches of each kind. Then resets all counts to zero. */
+  /** Reports how many matches of each message kind were counted. Then resets all counts to zero. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);

@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether all messages of a template have equal values in these fields. Names are in lower case. */
+/** Returns whether all messages of a template are equal in the fields `reads`, given by lower-case names. */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -14,11 +14,11 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
   readonly #filter: Filter;
-  /** For each message template: 1 if its messages match the filter, otherwise 0. */
+  /** Result of the filter for each message template: 1 if its messages match, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of message templates that the filter has checked. */
+  /** Number of message templates to which the filter has been applied. */
   #asked = 0;
-  /** Number of matches in a message block with this layout; -1 if not counted yet. */
+  /** Number of matches in a message block of each layout. It is -1 if the matches have not been counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -34,7 +34,7 @@ export class TemplateMatches {
     return all;
   }
 
-  /** Calls the filter for each message template. Returns false if the computing time ends first. */
+  /** Applies the filter to each message template. Returns false if the computing time is used up before that. */
   prepare(effort: Effort): boolean {
     const { templates, layouts, timeline } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
@@ -82,7 +82,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for the matches among messages [from, to), newest first, until `take` returns false. */
+  /** Calls `take` for the matches among messages [from, to), newest first. Stops when `take` returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -96,7 +96,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Adds the matches among messages [from, to) to `tally`. */
+  /** Adds the matches among messages [from, to), counted from the newest message, to `tally`. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

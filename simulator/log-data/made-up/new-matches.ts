@@ -7,13 +7,13 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches since the last call of `end`. */
 export interface NewMatches {
-  /** Approximate fraction of matches that must be examined one by one. */
+  /** Estimated number of messages that are examined for each match, at most 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
   /** Reports the matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Reports all matches that were counted but not yet reported. */
+  /** Reports all counted matches that have not been reported yet. */
   end(): void;
 }
 
@@ -52,8 +52,8 @@ class OneByOne implements NewMatches {
 }
 
 /**
- * Reports counts of equal matches: matches in the same time slice with equal values in the fields that the listener
- * reads.
+ * Counts equal matches and reports the counts. Equal matches have the same time slice and equal values in the fields
+ * that the listener reads.
  */
 class CountedByKind implements NewMatches {
   readonly examinedPerMatch: number;
@@ -71,7 +71,8 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // Examines one message of each kind in each time slice, and one message to find the start of the time slice.
+    // The search examines one message of each kind in each time slice, and one more to find the start of the time
+    // slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -104,8 +105,8 @@ class CountedByKind implements NewMatches {
   }
 
   /**
-   * Returns the start of the time slice with the message. Before a new time slice starts, reports the matches of the
-   * former one.
+   * Returns the start of the message's time slice. If the time slice is new, first reports the matches of the time
+   * slice before.
    */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;

@@ -6,20 +6,20 @@ import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A time range [fromMs, toMs), and the searched messages in the millisecond before it. */
+/** A time range [fromMs, toMs), and also the searched messages of the millisecond `fromMs - 1`. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Position of the oldest searched message in the millisecond `fromMs - 1`, counted from the newest message; -1 if
-   * there is none.
+   * Rank (number of newer messages) of the oldest searched message in the millisecond `fromMs - 1`. It is -1 if no
+   * message of that millisecond is searched.
    */
   readonly partRank: number;
 }
 
 /**
- * Positions of messages, counted from the newest. All messages in [sure, doubtful) are in the time range. Other
- * messages in [begin, end) must be checked.
+ * Positions of messages, counted from the newest message. All messages in [sure, doubtful) are in the time range. The
+ * other messages in [begin, end) may be in the time range, and must be checked.
  */
 export interface PeriodRanks {
   readonly begin: number;
@@ -29,7 +29,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum delay in ms of prompt and of late messages. Both are 0 for a range of message times. */
+  /** Maximum delays of prompt and of late messages, in ms. Both are 0 if the search is by message time. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -68,7 +68,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns the number of matches in the time range among messages [from, to), counted from the newest. */
+  /** Returns how many of the messages [from, to), counted from the newest message, match and are in the time range. */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {
@@ -79,7 +79,8 @@ export class PeriodMatches {
   }
 
   /**
-   * Calls `take` for the matches among messages [from, to), after the first `skip` matches, until `take` returns false.
+   * Calls `take` for the matches of the period among messages [from, to), after the first `skip` matches. Stops when
+   * `take` returns false.
    */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
@@ -98,7 +99,7 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // Only late messages may have been received after the end of the period.
+      // Only messages that arrive late can have a receipt time after the end of the period.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -149,7 +150,9 @@ export class PeriodMatches {
   }
 }
 
-/** The messages [first, end) of a message block. `rank` is the number of messages newer than message `first`. */
+/**
+ * A part of a message block: its messages [first, end). `rank` is the number of messages newer than message `first`.
+ */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

@@ -8,14 +8,16 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** Factor by which a search by receipt time is slower. */
+/** Factor by which a search by receipt time is slower than a search by message time. */
 const receiptFactor = 4;
 /** Estimated time to look up the receipt time of a late message, in microseconds. */
 const unitsPerLate = 0.1;
 /** Estimated time to report a single message, in microseconds. */
 const unitsPerReported = 0.03;
 
-/** Minimum and maximum length of a repeated search step, as a fraction of the step that found too many matches. */
+/**
+ * Limits for the length of a repeated search step, as fractions of the length of the step that found too many matches.
+ */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
 
@@ -26,15 +28,15 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Finds the matches of a result page. Contains only matches whose position can no longer change. */
+  /** Finds the matches for result pages. The index contains only matches whose position can no longer change. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the completely searched milliseconds. */
+  /** Number of matches in the milliseconds that the search has covered completely. */
   #full = 0;
-  /** Number of matches in the millisecond in which `maxMatches` ended the search. */
+  /** Number of matches in the single millisecond in which the search reached `maxMatches` and stopped. */
   #part = 0;
 
   constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxExamined: number) {
@@ -71,7 +73,7 @@ export class TemplateFinder implements Finder {
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /** Returns the message time that is `blocks` message blocks before the reached time. */
+  /** Returns the time of the message that is `blocks` message blocks older than the reached time. */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -96,13 +98,13 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Extends the search back to `targetMs`. The length of the steps doubles until a step finds too many matches. That
-   * step is repeated with a shorter length.
+   * Extends the searched range back to `targetMs` in steps. Each step is twice as long as the step before, until a step
+   * finds too many matches. That step is repeated with a shorter length.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // The shortest time range that can contain `maxMatches` matches.
+    // In this time range, the search reaches `maxMatches` matches if every message matches.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -140,7 +142,7 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /** Returns the rank (number of newer messages) of a match within a time range of one millisecond. */
+  /** Returns the rank (number of newer messages) of match number `index` in a time range of one millisecond. */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;

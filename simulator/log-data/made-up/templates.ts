@@ -28,7 +28,7 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Values that all messages of the template share, by lower-case field name. */
+  /** Field values that are equal in all messages of the template, by lower-case field name. */
   readonly fields: ReadonlyMap<string, string>;
   /** First characters of all message ids of the template. */
   readonly idStart: string;
@@ -121,7 +121,7 @@ function fieldsOf(origin: Origin, raw: string, count: number): ReadonlyMap<strin
     ['_sourcename', origin.sourceName],
     ['_sourcehost', origin.host],
     ['_sourcecategory', origin.category],
-    // A message without a parsed timestamp has no timestamp format.
+    // A message whose timestamp was not parsed has no timestamp format.
     ['_format', origin.kind === 'system' ? '' : defaultFormat],
     ['_size', String(Buffer.byteLength(raw))],
     ['_messagecount', String(count)],

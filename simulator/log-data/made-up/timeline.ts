@@ -17,7 +17,7 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** Consecutive messages: whole message blocks, or a part of one message block. */
+/** Consecutive messages: several whole message blocks, or a part of a single message block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
@@ -41,12 +41,12 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
 export class Block {
   readonly number: number;
   readonly layout: Layout;
-  /** Ranks (numbers of newer messages) of the block's messages: [firstRank, endRank). */
+  /** The block contains the messages [firstRank, endRank), counted from the newest message. */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor for the ages of messages in the block. Below 1 if the block has fewer messages than usual. */
+  /** Factor for the ages of messages in the block. It is below 1 if the block has fewer messages than a full block. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -77,7 +77,7 @@ export class Timeline {
   readonly rows: number;
   readonly blocks: number;
   readonly #layouts: Layouts;
-  /** Last returned message block. Cached because callers read messages in order. */
+  /** The message block that was returned last. It is cached, because callers read messages in order. */
   #lastBlock: Block | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
@@ -123,13 +123,13 @@ export class Timeline {
     return this.rows;
   }
 
-  /** Returns the number of messages in a time span with the time `timeMs` or later. */
+  /** Returns how many messages of the time span have the time `timeMs` or a later time. */
   #rowsSince(span: Span, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // The computed message block may be wrong by one, because times are rounded.
+    // The number of the computed message block may be wrong by one, because times are rounded.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -163,8 +163,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the end of `blocks` consecutive message blocks, as a number of newer messages. The first block contains
-   * message `rank`.
+   * Returns the end of `blocks` consecutive message blocks, as a number of newer messages. The first of these blocks
+   * contains the message with this `rank`.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

@@ -1,6 +1,6 @@
 /**
- * Log messages that the simulated collectors send. Some aggregations, such as `count by _collectorid`, count messages
- * without creating them.
+ * Log messages that the simulated collectors send. Some aggregations, such as `count by _collectorid`, need only the
+ * number of messages. The simulator then does not create the messages.
  */
 import type { Filter, Row } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
@@ -39,7 +39,7 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Converts a searched time range to a range of message times. */
+/** Converts a searched range of message times or receipt times to a range of message times. */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -56,7 +56,7 @@ function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOpti
   return () => ranks.next().value ?? -1;
 }
 
-/** Approximate maximum number of messages that one step creates. */
+/** Approximate maximum number of messages that one search step creates. */
 const batchRows = 5_000;
 
 function* latestFirst(
@@ -86,7 +86,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** List of ranks (numbers of newer messages), for ranks that are far apart. */
+/** Stores matches as a list of ranks (numbers of newer messages). Used if the matches are far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -107,12 +107,12 @@ class RankList implements MatchStore {
   }
 }
 
-/** Maximum time range that one search step counts, in ms. */
+/** Maximum length in ms of the time range that one search step counts. */
 const countedMs = 60 * 60_000;
 
 /**
- * Finder for filters on collectors. It counts the messages of matching collectors, and creates messages only if fields
- * of messages are needed.
+ * Finder for filters that select collectors. It counts the messages of matching collectors. It creates messages only if
+ * fields of messages are needed.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
@@ -185,7 +185,7 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a finder that has examined all messages back to `reachedMs`. */
+  /** Returns a finder that has examined all messages from the end of the range back to `reachedMs`. */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

@@ -9,7 +9,9 @@ import type { RowWriter } from '../message-page.ts';
 import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
-/** Maximum number of collectors that send messages. More would exceed safe integers. */
+/**
+ * Maximum number of collectors that send messages. With more collectors, calculations would exceed the safe integers.
+ */
 export const maxStreams = 2 ** 17;
 /** Maximum time from the first to the last message, in ms: about a year. */
 const maxSpanMs = 2 ** 35;
@@ -105,7 +107,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns a field value that is equal in all messages of a collector. */
+/** Returns the value of a field that is equal in all messages of a collector. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {

@@ -8,7 +8,10 @@ import { mixed } from '../message-ids.ts';
 export interface ShippingRate {
   /** Mean number of messages per minute over a day. */
   readonly perMinute: number;
-  /** Daily change of the message rate, as a fraction: highest at 14:00 UTC, lowest at 02:00 UTC. */
+  /**
+   * Daily change of the message rate, as a fraction of the mean rate. The rate is highest at 14:00 UTC and lowest at
+   * 02:00 UTC.
+   */
   readonly dailyRhythm: number;
 }
 
@@ -37,7 +40,7 @@ export class Stream {
   /** Time in ms from a message to its receipt. */
   readonly delayMs: number;
   readonly #key: number;
-  /** Periods with a constant message rate, in order of time. */
+  /** Periods in which the message rate is constant, in order of time. */
   readonly #periods: Period[] = [];
 
   constructor(index: number, shipper: Shipper, seed: number) {
@@ -47,7 +50,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Sets the message rate of the collector from `fromMs` on. Times of calls must ascend. */
+  /** Records that the collector sends messages at this rate from `fromMs` on. Calls must be in order of time. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
@@ -71,8 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages in [fromMs, toMs), grouped by quarter of an hour (`slot`). `first` and `end` are numbers of
-   * messages in the slot.
+   * Yields ranges of messages with times in [fromMs, toMs). Each range has the messages [first, end) of one quarter of
+   * an hour (`slot`).
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -90,7 +93,9 @@ export class Stream {
     }
   }
 
-  /** Returns the number of messages in a quarter of an hour, randomly rounded to keep the mean of low rates. */
+  /**
+   * Returns the number of messages in a quarter of an hour. It is rounded randomly, so that low rates keep their mean.
+   */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;
     const rhythm = 1 + dailyRhythm * Math.sin(2 * Math.PI * (day - 8 / 24));

@@ -1,4 +1,4 @@
-/** Default values for a line of a log file. They depend only on the line's position. */
+/** Default values for missing fields in a line of a log file. They depend only on the position of the line. */
 import { Buffer } from 'node:buffer';
 import { drawFor } from '../../chance.ts';
 import { blockId, defaultFormat } from '../message-defaults.ts';

@@ -7,7 +7,7 @@ export interface Member {
   readonly end: number;
 }
 
-/** The members of a JSON object, or the first error and its position. */
+/** Result of a scan: the members of a JSON object, or the first error and its position. */
 export type Scan = { readonly members: readonly Member[] } | Fault;
 
 interface Fault {
@@ -29,7 +29,9 @@ export function scanObject(text: string): Scan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/** Reads JSON from left to right. Methods return an error's position and what was expected there. */
+/**
+ * Reads JSON from left to right. On an error, a method returns the position of the error and what was expected there.
+ */
 class Scanner {
   readonly #text: string;
   #at = 0;

@@ -1,4 +1,4 @@
-/** Log data from NDJSON files, one message a line. Missing fields get default values. */
+/** Log data from NDJSON files. Each line is one message, and missing fields get default values. */
 import { Buffer } from 'node:buffer';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { messageFields } from '../../query/message-fields.ts';
@@ -33,7 +33,7 @@ const carriageReturn = 0x0d;
 export class LogFiles {
   readonly #fieldCase: FieldCase;
   readonly #rows = new StoredRowsBuilder();
-  /** Names of the fields that are not standard message fields, in order of appearance. */
+  /** Names of the fields that are not standard message fields, in the order in which the files first contain them. */
   readonly #others = new Set<string>();
   readonly #problems: string[] = [];
 

@@ -120,7 +120,7 @@ class LineReader {
     return (this.#member(name)?.start ?? 0) + 1;
   }
 
-  /** Returns the last member with this name, as JSON.parse does. */
+  /** Returns the member with this name. If the name occurs several times, the last member counts, as in JSON.parse. */
   #member(name: string): Member | undefined {
     if (!this.#members) {
       const scan = scanObject(this.#text);

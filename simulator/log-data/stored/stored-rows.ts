@@ -1,6 +1,6 @@
 /**
- * Messages of log files, stored as JSON bytes and sorted newest first. Equal times keep the order of the files. Fields
- * are parsed only when they are read.
+ * Messages of log files, stored as JSON bytes and sorted newest first. Messages with equal times keep the order of the
+ * files. Fields are parsed only when they are read.
  */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
@@ -19,12 +19,12 @@ export interface StoredMessage {
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Properties of the stored messages, one array for each property. */
+/** Properties of the stored messages. Each property is an array with one value for each message. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
   readonly rawBytes: number[] = [];
-  /** Position of a message's JSON, and of `_raw` within the JSON. */
+  /** Positions of each message's JSON in the chunks, and of `_raw` in the JSON. */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
   readonly lengths: number[] = [];
@@ -101,7 +101,9 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /** Stores the messages. `order` has the indices of the messages in `columns`, newest first. */
+  /**
+   * Stores the messages in the given order. `order` has the indices of the messages in `columns`, newest message first.
+   */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
@@ -149,7 +151,7 @@ export class StoredRows implements RowWriter {
     return new StoredRow(this, rank);
   }
 
-  /** Returns a JSON object with only `_raw`, or with all other fields. */
+  /** Returns a part of a message as a JSON object: only `_raw`, or all other fields. */
   textOf(rank: number, part: 'raw' | 'rest'): string {
     const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
     const start = this.#starts[rank] as number;

@@ -1,4 +1,7 @@
-/** Test suite for all sources of log data. Compares each source with a plain search of the same messages. */
+/**
+ * Test suite for all sources of log data. It compares the searches of each source with a simple search of the same
+ * messages.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
@@ -20,7 +23,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/** Filters that messages of the same template pass equally, and other filters. */
+/** Filters for the tests. Some filters treat all messages of a template equally, and others do not. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },

@@ -15,7 +15,7 @@ const toMs = fromMs + 60 * second;
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Returns the log data of files named `a.ndjson`, `b.ndjson` and so on. */
+/** Returns log data with one file for each text. The files are named `a.ndjson`, `b.ndjson` and so on. */
 function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
   const files = new LogFiles(fieldCase);
   for (const [index, text] of texts.entries()) {

@@ -65,7 +65,7 @@ function searched(
   return search;
 }
 
-/** Returns a function that counts the generated messages in [from, to). */
+/** Returns a function that counts the generated messages in the time range [countedFromMs, countedToMs). */
 function counting(options: Partial<MadeUpOptions>): (countedFromMs: number, countedToMs: number) => number {
   const data = dataOf(options);
   return (countedFromMs, countedToMs) => {

@@ -32,7 +32,7 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
 }
 
-/** Simple search. Tests compare the results of other searches with it. */
+/** A simple search without optimizations. Tests compare the results of all other searches with its results. */
 export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
   readonly #filter: Filter;
@@ -78,7 +78,7 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  /** Returns the messages that `search` should have found, but did not find. */
+  /** Returns the matching messages that `search` has not found, although it has reached their time. */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }

@@ -1,4 +1,4 @@
-/** Tests that long searches in many short steps find the same messages as one long step. */
+/** Tests that a long search in many short steps finds the same messages as in one long step. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
@@ -27,7 +27,7 @@ const madeUp = madeUpData(
   }),
 );
 
-/** Returns the messages of `data` as log data from a file. */
+/** Returns the generated messages as log data from a file. */
 function stored(): LogData {
   const search = madeUp.search({ fromMs, toMs, byReceiptTime: false }, parseQuery('*').filter);
   search.advance(fromMs, Number.POSITIVE_INFINITY);
@@ -88,7 +88,7 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // With `histogramFirst`, the histogram may cover more messages than the search has found.
+        // With `histogramFirst`, the histogram can already count messages that the search has not found yet.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);
       },

@@ -23,7 +23,7 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/** Returns a service with a search job and a later fault. */
+/** Returns a service with a search job. The fault begins after the creation of the job. */
 function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });

@@ -1,4 +1,4 @@
-/** Tests that ids of search jobs can be converted to counters and back. */
+/** Tests that the id of a search job can be computed from a counter, and the counter from the id. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobIdOf, jobNumberOf } from '../../search/job-id.ts';

@@ -1,4 +1,4 @@
-/** Tests that counting whole time slices gives the same records as counting single messages. */
+/** Tests that counting all messages of a time slice together gives the same records as counting single messages. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
@@ -24,7 +24,7 @@ const data = madeUpData(
   }),
 );
 
-/** The same log data, but each message is reported separately. */
+/** The same log data, but its searches report each message separately, not as counts of equal messages. */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {
