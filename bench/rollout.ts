@@ -55,7 +55,7 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Factor by which the operator's clock is faster. Answers still arrive in time. */
+/** Factor by which the operator's clock runs faster. At this speed, answers of the service still arrive in time. */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));

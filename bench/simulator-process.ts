@@ -24,7 +24,7 @@ export interface SimulatorProcess extends Ready {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts a simulator with its files in the directory. */
+/** Starts a simulator. Its files are in `directory`. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,

@@ -32,11 +32,11 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
   /** True if the error is about a search job. These errors have codes with their own prefix. */
   readonly ofSearch?: boolean;
-  /** Detailed reason for the journal. The client does not get it. */
+  /** Detailed reason for the answer. Only the journal contains it, and the client does not get it. */
   readonly why?: Why;
 }
 
-/** Returns an answer with status 429. `retryAfter` is in seconds. */
+/** Returns an answer with status 429 (too many requests). `retryAfter` is in seconds. */
 export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
   return {
     status: 429,

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface Certificates {
-  /** Path of the CA certificate that clients have to trust. */
+  /** Path of the CA certificate. Clients have to trust this certificate. */
   readonly caFile: string;
   readonly cert: string;
   readonly key: string;
@@ -51,7 +51,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // Imported only when needed, because the library is large.
+  // The library is imported only when certificates are created, because it is large.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',

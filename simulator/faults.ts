@@ -124,7 +124,7 @@ export interface FaultContext {
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;
-  /** Returns the URL of a redirect. `to` replaces the base path of the request. */
+  /** Returns the URL to which a request is redirected. `to` replaces the base path of the request. */
   readonly locationAt: (to: string) => string;
 }
 

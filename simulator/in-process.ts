@@ -6,11 +6,11 @@ import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {
-  /** Network time of each request and of each answer, in ms. */
+  /** Time that each request and each answer takes on the network, in ms. */
   readonly latencyMs?: number;
-  /** Maximum random extra latency of each request and each answer, in ms. */
+  /** Maximum random latency that is added to each request and each answer, in ms. */
   readonly jitterMs?: number;
-  /** Source of random numbers. Required with `jitterMs`. */
+  /** Source of random numbers. Required if `jitterMs` is set. */
   readonly random?: Random;
 }
 
@@ -117,7 +117,7 @@ export class InProcessService {
   }
 }
 
-/** A request in flight and the promise of its answer. */
+/** A request in flight, with the promise of its answer. */
 class Exchange {
   ended = false;
   onEnd: () => void = () => {};

@@ -365,7 +365,7 @@ function acceptsJson(accept: string | undefined): boolean {
   return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
 }
 
-/** Returns the URL of a redirect, with `to` in place of the request's base path. */
+/** Returns the URL to which a request is redirected. `to` replaces the base path of the request. */
 function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
   const rest = path.slice(basePath.length);
   if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;

@@ -217,7 +217,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns whether the scenario has collectors that send messages. It must not have `logs` then. */
+/** Returns whether any collector in the scenario sends messages. Such a scenario must not have `logs`. */
 export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
   return [...Object.values(groups), ...Object.values(collectors)].some(
     ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,

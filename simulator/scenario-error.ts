@@ -10,7 +10,7 @@ export interface ScenarioProblem {
 export class ScenarioError extends LogfleetError {
   override readonly name = 'ScenarioError';
 
-  /** Creates the error, with one line for each problem. */
+  /** Creates the error. Its message has one line for each problem. */
   constructor(lines: readonly string[]) {
     super({
       code: 'scenario.invalid',

@@ -28,11 +28,11 @@ export interface Scenario {
   /** Users by name. Each user has its own limit of requests per second. */
   readonly users?: Readonly<Record<string, UserScenario>>;
   readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
-  /** Builds that the service offers. The newest build is the latest, unless an entry sets `latest`. */
+  /** Builds that the service offers. The newest build is the latest, unless `latest` marks another build. */
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
-  /** Collectors by name. Their settings override those of their groups. */
+  /** Collectors by name. The settings of a collector override the settings of its groups. */
   readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
@@ -69,7 +69,7 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
-  /** Fraction of the collectors that send no messages while they run the build. */
+  /** Fraction of the build's collectors that send no messages while they run the build. */
   readonly stopsShipping?: number;
   /** Fraction of its messages that each collector loses while it runs the build. */
   readonly drops?: number;
@@ -111,7 +111,7 @@ export interface CollectorProperties {
   readonly osArch?: string;
   /** Whether the collector has contact with the service. */
   readonly running?: boolean;
-  /** Time since the last contact of a collector that is offline at the start. */
+  /** Time since the last contact with the service, for collectors that are offline at the start. */
   readonly silentFor?: string;
   readonly absent?: boolean;
   readonly omit?: readonly OmittableMember[];
@@ -130,16 +130,16 @@ export interface CollectorProperties {
 export interface CollectorGroup extends CollectorProperties {
   readonly count: number;
   /**
-   * Pattern for the names of the group's collectors. A number replaces the characters `#`. Default: the group's name
-   * and four digits.
+   * Pattern for the names of the group's collectors. The characters `#` are replaced by the number of the collector.
+   * Default: the group's name and four digits.
    */
   readonly name?: string;
-  /** Versions of the group's collectors. The collectors get these versions in turn. */
+  /** Versions of the group's collectors. The versions are assigned to the collectors in rotation. */
   readonly versions?: readonly string[];
 }
 
 export interface UpgradeScenario {
-  /** Duration of an upgrade for each of its `increments`. */
+  /** Duration of an upgrade. If an upgrade has several `increments`, each of them takes this time. */
   readonly duration?: DurationRange;
   readonly increments?: number;
   /**
@@ -215,7 +215,7 @@ export interface LimitScenario {
   readonly concurrentRequests?: number;
   /** Maximum number of active search jobs of an organisation; 0 for no limit. */
   readonly activeJobs?: number;
-  /** `Retry-After` of answers with status 429, in seconds. Default: no header. */
+  /** Header `Retry-After` of answers with status 429, in seconds. By default, answers have no such header. */
   readonly retryAfter?: number;
   /** Whether requests refused with status 429 count towards the limit of requests per second. */
   readonly countRefused?: boolean;
@@ -257,12 +257,15 @@ export interface FaultScenario {
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
-  /** Names or ids of collectors, with wildcards. Selects requests about their upgrade tasks. */
+  /**
+   * Names or ids of collectors, with wildcards. The fault applies only to requests about upgrade tasks of these
+   * collectors.
+   */
   readonly collectors?: readonly string[];
-  /** Patterns for queries, with wildcards. Selects requests about search jobs with these queries. */
+  /** Patterns for queries, with wildcards. The fault applies only to requests about search jobs with these queries. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Numbers of the matching requests to which the fault applies, counted from 1. */
+  /** Selects matching requests by number. The first matching request has the number 1. */
   readonly nth?: readonly number[];
   readonly times?: number;
   /** Period in which the fault applies, as durations since the start of the service. */
@@ -294,7 +297,7 @@ export interface EventScenario {
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
-  /** Version to which the event upgrades collectors, like another tool. */
+  /** Version to which the event upgrades collectors, as another tool would do. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
   /** Version that the collectors have after the event, as after a manual installation. */
   readonly setVersion?: string;

@@ -140,7 +140,7 @@ function receive(request: IncomingMessage, callback: (body: string | undefined) 
     else pieces = [];
   });
   request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
-  // Without this listener, an aborted request would end the process.
+  // Without a listener for errors, an aborted request would end the process.
   request.on('error', () => {});
 }
 

@@ -33,7 +33,7 @@ export interface Build {
   readonly latest: boolean;
 }
 
-/** Effect of a build on the messages of its collectors, as fractions from 0 to 1. */
+/** Effect of a build on the messages of its collectors. Both members are fractions from 0 to 1. */
 export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
 
 export interface Outcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {

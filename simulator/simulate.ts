@@ -109,7 +109,7 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
   }
 }
 
-/** Adds the user of the given credentials to the scenario's users. */
+/** Adds a user with the given credentials to the scenario's users. */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
   if (given === undefined) return {};

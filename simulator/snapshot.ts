@@ -51,7 +51,7 @@ export interface JobState {
   readonly to: number;
   readonly query: string;
   readonly user: string;
-  /** Times in ms since the epoch. `endTime` is null while the job is active. */
+  /** Time of the job's creation and of its end, in ms since the epoch. `endTime` is null while the job is active. */
   readonly createTime: number;
   readonly endTime: number | null;
   /** Why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while it is active. */
@@ -61,7 +61,7 @@ export interface JobState {
 export interface Counters {
   /** Number of all requests to the simulated service. */
   readonly requests: number;
-  /** Requests with status 429 for exceeded limits, without those of faults. */
+  /** Number of requests with status 429 for exceeded limits. Answers with status 429 from faults are not counted. */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;

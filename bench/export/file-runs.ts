@@ -19,13 +19,13 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface Corpus {
   readonly messages: number;
-  /** Kind of the exported messages: random messages of this size, or messages that compress like logs. */
+  /** Kind of the exported messages: random messages of the given size, or messages that compress like logs. */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
   /** Number of days with generated messages. Default: a month. */
   readonly days?: number;
 }
 
-/** Program that exports the messages: the operator's code, or a simple script (`plain`) that supports only NDJSON. */
+/** Program that exports the messages: the operator's code, or a simple script (`plain`), which supports only NDJSON. */
 export type Way = 'export' | 'plain';
 
 export interface FileRun {
@@ -203,7 +203,7 @@ const sampledPages = 50;
 const sampledRows = 1_000;
 const lookEveryMs = 100;
 
-/** Estimates the size of all message pages in bytes, from samples. */
+/** Estimates the total size of all message pages in bytes, from a few sample pages. */
 async function pageBytesOf(simulator: SimulatorProcess, { messages }: Corpus, range: Range): Promise<number> {
   const reader = new Reader(simulator);
   try {

@@ -38,7 +38,7 @@ const partitionRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3 },
   { way: 'export', format: 'Parquet', compression: zstd3, partitionBy: 'Hour' },
 ];
-/** Minimum ratio of the speed with partitions to the speed without. */
+/** Minimum ratio of the export speed with partitions to the export speed without partitions. */
 const leastPartitionedRatio = 0.95;
 
 /**
@@ -48,7 +48,7 @@ const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Large messages: ten thousand fill a page of 100 MB. */
+/** Large messages. A page of ten thousand such messages has 100 MB. */
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
@@ -166,7 +166,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Returns whether two results have the same compression settings. */
+/** Returns whether two compressions have the same settings. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

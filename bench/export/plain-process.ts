@@ -1,4 +1,4 @@
-/** Runs the simple export script in a separate process: `node plain-process.ts '{"baseURL": …}'`. */
+/** Runs the simple export script in a separate process. Usage: `node plain-process.ts '{"baseURL": …}'`. */
 import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Compression } from '../../src/output/compression.ts';

@@ -25,7 +25,7 @@ export interface ExportRequestFigures {
   readonly name: string;
   readonly isForComparison: boolean;
   readonly messages: number;
-  /** Number of searches that reached the message limit. */
+  /** Number of searches of the export that reached the message limit. */
   readonly cuts: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
@@ -63,7 +63,7 @@ interface Shape {
   readonly isForComparison?: boolean;
 }
 
-/** Ten minutes with 500 messages in one millisecond of each second. */
+/** For ten minutes, one millisecond of each second has 500 messages. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -176,7 +176,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
   };
 }
 
-/** Counts the searches that reached the message limit. */
+/** Counts the searches of the export that reached the message limit. */
 class CountingQuirks extends ServiceQuirks {
   readonly #cut = new Set<JobProgress>();
 

@@ -41,7 +41,7 @@ interface Phases {
 }
 
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
-/** Number of repetitions. Runs of one and two workers alternate. */
+/** Number of repetitions. Runs with one worker and runs with two workers alternate. */
 const repetitions = 3;
 /** Interval in ms between two readings of the threads' states. */
 const sampleMs = 100;
@@ -164,7 +164,7 @@ function isIdle(pid: number | undefined): boolean {
   }
 }
 
-/** Returns the processor time of a process in seconds; 0 after its end. */
+/** Returns the CPU time of a process in seconds, or 0 if the process has ended. */
 function secondsOf(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

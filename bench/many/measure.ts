@@ -35,7 +35,7 @@ export interface ManyFigures {
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
-  /** CPU time for one minute without changes, in seconds. */
+  /** CPU time that the operator uses in one minute without changes, in seconds. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
   /** Time from the creation of the Secret to the first request to the service. */

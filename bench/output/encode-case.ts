@@ -15,7 +15,7 @@ import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
   /**
-   * Program that converts the messages: the operator's code, or a simple script (`plain`) that supports only NDJSON.
+   * Program that converts the messages: the operator's code, or a simple script (`plain`), which supports only NDJSON.
    */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
@@ -33,7 +33,7 @@ export interface EncodeFigures extends EncodeCase {
   readonly mbPerProcessorSecond: number;
   /** Size of the file as a fraction of the size of the pages. */
   readonly share: number;
-  /** Peak memory in million bytes, including the page itself (9 MB). */
+  /** Peak memory of the process in million bytes. The page itself takes 9 million bytes of it. */
   readonly peakResidentMb: number;
 }
 

@@ -73,7 +73,7 @@ export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }
 
-/** Measures each compression on one processor and on all processors. */
+/** Measures the conversion with each compression, on one processor and on all processors. */
 export async function measureProcessors(quick: boolean): Promise<ProcessorFigures[]> {
   const figures: ProcessorFigures[] = [];
   for (const compression of [gzip5, gzip6]) {

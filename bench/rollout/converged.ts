@@ -9,7 +9,7 @@ export interface ConvergedFigures {
   readonly api: Readonly<Record<string, number>>;
   /** Requests to the log service, by operation. */
   readonly service: Readonly<Record<string, number>>;
-  /** Full pages of one sweep (a pass over the collector list). */
+  /** Number of full pages in one sweep. A sweep reads the whole collector list once. */
   readonly pages: number;
   /** Number of sweeps in the hour. A sweep reads the whole collector list once. */
   readonly sweeps: number;
@@ -29,7 +29,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
   const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
-  // The operator gets two minutes to finish its writes about the rollout.
+  // The rollout has ended. The operator gets two more minutes to finish its writes.
   await world.clock.advance(2 * minuteMs);
   world.journal.length = 0;
   world.api.requests.length = 0;
@@ -47,7 +47,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** Returns the plural name of the resource in a request path. ConfigMap lists count as `settings`. */
+/** Returns the plural name of the resource in a request path. A list of ConfigMaps counts as `settings`. */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

@@ -18,7 +18,7 @@ export interface LatencyFigures {
   /** Latencies from the apply of a policy to its first upgrade request, in ms, ascending. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latency from the apply until a watch shows the status of the new generation, in ms. */
+  /** Latency from the apply of a policy until a watch shows the status of the new generation, in ms. */
   readonly newTargetToStatus: readonly number[];
 }
 
@@ -72,7 +72,7 @@ function userNames(kind: 'new' | 'old', count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
 }
 
-/** Returns a scenario in which each policy has its own user and collectors. */
+/** Returns a scenario in which each policy has its own user and its own collectors. */
 function scenarioFor(count: number): Scenario {
   const names = [...userNames('new', count), ...userNames('old', count)];
   return {

@@ -1,6 +1,6 @@
 /**
- * Measures memory and CPU time of the operator with a fast clock. In real time, a rollout of 100,000 collectors would
- * take seven hours.
+ * Measures memory and CPU time of the operator during a rollout. The operator's clock runs faster, because a rollout of
+ * 100,000 collectors would take seven hours in real time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export interface HeldFleet {
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;
-  /** CPU time of one more sweep (pass over the collector list) without changes, in seconds. */
+  /** CPU time of one more sweep in seconds. The sweep reads the collector list again, and finds no changes. */
   readonly sweepCpuSeconds: number;
   /** Duration of the measured part of a rollout, in seconds. */
   readonly rollingSeconds: number;
@@ -56,7 +56,7 @@ interface Wish {
   readonly requestedAt?: string;
 }
 
-/** Files and processes of one measurement. They are removed and ended together. */
+/** Files and processes of one measurement. All of them are removed and ended together. */
 class Workplace {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');

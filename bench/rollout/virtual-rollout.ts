@@ -85,7 +85,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts the journal's entries without storing them. */
+/** Counts the requests in the journal without storing the journal's entries. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;

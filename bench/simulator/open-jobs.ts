@@ -14,7 +14,7 @@ export interface OpenJobsFigures {
   /** Number of messages that all jobs found together. */
   readonly messagesFound: number;
   readonly recordsKept: number;
-  /** Search jobs that lost their results because of the simulator's memory limit. */
+  /** Number of search jobs that lost their results because of the simulator's memory limit. */
   readonly givenUp: number;
   readonly seconds: number;
   readonly processorSeconds: number;
@@ -28,7 +28,7 @@ const slowQuery = '_messageid=*7';
 const mostResidentMb = 200;
 const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHost', heavyQuery];
 
-/** @param directory folder for the simulator's scenario and certificates */
+/** @param directory folder in which the simulator's scenario and certificates are written */
 export async function measureOpenJobs(directory: string): Promise<OpenJobsFigures> {
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;

@@ -13,9 +13,9 @@ import { processorSeconds, residentMiB } from '../process-figures.ts';
 
 export interface UiFigures {
   readonly resources: number;
-  /** Times from navigation to the first contentful paint, in ms, ascending. */
+  /** Times from the start of the page's navigation to its first contentful paint, in ms, ascending. */
   readonly firstPaintMs: readonly number[];
-  /** Times from navigation to the first frame with rows, in ms, ascending. */
+  /** Times from the start of the page's navigation to its first frame with table rows, in ms, ascending. */
   readonly firstRowsMs: readonly number[];
   /** Times from a status write until the page shows the status, in ms, ascending. */
   readonly changeMs: readonly number[];

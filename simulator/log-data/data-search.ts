@@ -6,7 +6,7 @@ import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds the messages that match a search, latest first. */
+/** Finds the messages that match a search, newest message first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
   /**
    * Continues the search backwards. The search stops at the time `targetMs`, after `maxMatches` matches, or when its

@@ -32,7 +32,7 @@ export function spelt(name: string, fieldCase: FieldCase): string {
   }
 }
 
-/** Returns the message fields in the order of section 2.5 of docs/service.md. */
+/** Returns the standard message fields in the order of section 2.5 of docs/service.md. */
 export function speltFields(fieldCase: FieldCase): readonly FieldDescriptor[] {
   return messageFields.map((field) => ({ ...field, name: spelt(field.name, fieldCase) }));
 }

@@ -3,7 +3,7 @@
 /** Timestamp format of messages, in the notation that real services use. */
 export const defaultFormat = "t:cache:o:0:l:29:p:yyyy-MM-dd'T'HH:mm:ss.SSSZZZZ";
 
-/** First characters of `_blockid`. Sixteen digits follow. */
+/** First characters of the field `_blockid`. Sixteen digits follow in each message. */
 export const blockIdStart = '-922';
 export const blockIdDigits = 16;
 

@@ -15,7 +15,7 @@ export class PagePlan {
   readonly #limit: number;
   readonly #maxBytes: number;
   readonly #withRaw: boolean;
-  /** Length of the page in bytes, with a comma after each message. */
+  /** Length of the page in bytes. It includes a comma after each message. */
   #bytes = 0;
 
   constructor(writer: RowWriter, limit: number, maxBytes: number, withRaw: boolean) {

@@ -4,11 +4,11 @@
  */
 import type { RecordTable } from './aggregation.ts';
 
-/** Default limit in million bytes, enough for a hundred thousand groups with three values each. */
+/** Default memory limit in million bytes. It is enough for a hundred thousand groups with three values each. */
 export const defaultMb = 20;
 
 export class AggregationMemory {
-  /** Memory limit in million bytes. A change applies to later requests. */
+  /** Memory limit in million bytes. A change of the limit applies to later requests. */
   maxMb: number;
   #bytes = 0;
   #table: { readonly owner: object; readonly table: RecordTable } | undefined;

@@ -4,7 +4,7 @@
  */
 import { QueryError } from './query-error.ts';
 
-/** Names consist of letters, digits and `_`, joined by single dots and hyphens. */
+/** A name consists of letters, digits and `_`. Single dots and hyphens may join parts of the name. */
 const nameForm = /[\p{L}_][\p{L}\p{M}\p{N}_]*(?:[.-][\p{L}\p{M}\p{N}_]+)*/uy;
 const wholeNumberForm = /\d+/y;
 const blankForm = /\s*/y;

@@ -157,7 +157,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the values of a group's fields to one unique text. */
+/** Joins the values of a group's fields to one text that no other group has. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

@@ -1,4 +1,7 @@
-/** The standard fields of messages, with their names and types. Queries cannot create fields with these names. */
+/**
+ * The standard message fields, with their names and types. Queries cannot create fields with the names of standard
+ * fields.
+ */
 import type { FieldDescriptor } from './row.ts';
 
 const types = {

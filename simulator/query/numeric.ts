@@ -74,7 +74,7 @@ export function rankOf(text: string): Rank {
   return { kind: text === '' ? 0 : 2, number: 0, text };
 }
 
-/** Compares two field values for sorting. Equal numbers in different notations are ordered as texts. */
+/** Compares two field values for sorting. If numbers are equal but written differently, they are compared as texts. */
 export function compareRanks(left: Rank, right: Rank): number {
   return left.kind - right.kind || compareNumerics(left.number, right.number) || compareTexts(left.text, right.text);
 }

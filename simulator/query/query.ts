@@ -37,7 +37,7 @@ const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields'
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
 export interface QueryOptions {
-  /** Whether queries can search fields of JSON messages without `json auto`. */
+  /** Whether queries can search the fields of JSON messages without the operator `json auto`. */
   readonly jsonFields?: boolean;
 }
 

@@ -8,7 +8,10 @@ import type { Cursor } from './cursor.ts';
 import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
-/** Maximum length of an expression in characters. Repetitions such as `{50}` compile slowly. */
+/**
+ * Maximum length of a regular expression in characters. It is limited because repetitions such as `{50}` compile
+ * slowly.
+ */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
 /**
@@ -24,7 +27,7 @@ export interface NamedGroup {
 }
 
 export class RegularExpression {
-  /** Named groups of the expression in the order of their start. */
+  /** Named groups of the regular expression, in the order in which they start. */
   readonly groups: readonly NamedGroup[];
   readonly #program: RE2JS;
   /** Position of each named group among all groups. */

@@ -32,7 +32,7 @@ export interface RowStep {
 
 const costs = { regex: 200, json: 100 } as const;
 
-/** Fields that `fields a, b` never hides, because clients need them. */
+/** Fields that the operator `fields a, b` never hides, because clients need them. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
 /** Applies operators to a message. Returns undefined if one of them drops the message. */
@@ -130,7 +130,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the two fields of the calculation. */
+  /** Lower-case names of the two fields with which the operator calculates. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;

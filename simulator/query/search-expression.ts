@@ -49,7 +49,7 @@ function wordPredicate(segments: Segments): Predicate {
   };
 }
 
-/** Parses a condition on a field. A message without the field matches no value, not even `*`. */
+/** Parses a condition on the value of a field. A missing field equals no value, not even `*`. */
 function parseValue(cursor: Cursor, field: string, start: number, negated: boolean): Predicate {
   const segments = cutAtWildcards(field);
   if (segments.length > 1) throw cursor.error(start, `expected the name of a field before "=", which has no "*"`);

@@ -14,7 +14,7 @@ export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {
   readonly #stored: Row;
-  /** Parsed fields. For a few fields, a list is faster than a map. */
+  /** Fields that the query parsed from the message. For a few fields, a list is faster than a map. */
   #parsed: ParsedField[] = [];
   #sees: Visibility | undefined;
 

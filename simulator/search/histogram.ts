@@ -33,7 +33,7 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Start of the next bucket in ms, or -Infinity if no bucket is left. */
+  /** Time in ms at which the backward search completes the current bucket. -Infinity if all buckets are complete. */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)

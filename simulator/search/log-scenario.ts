@@ -21,7 +21,7 @@ export interface LogScenario {
   /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds with an exact number of generated messages. */
+  /** Milliseconds for which the scenario sets the number of generated messages. */
   readonly dense?: readonly DenseScenario[];
   /** Groups of generated messages with equal times. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
@@ -29,7 +29,7 @@ export interface LogScenario {
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };
   /** Size of a generated message as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
-  /** Fractions of messages with escapes and multi-byte characters, and with half a surrogate pair. */
+  /** Fractions of two groups of messages: with escapes and multi-byte characters, and with half a surrogate pair. */
   readonly oddShare?: number;
   readonly loneSurrogateShare?: number;
   readonly sources?: number;

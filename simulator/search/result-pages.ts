@@ -1,4 +1,4 @@
-/** Result pages of search jobs: the parameters of a request, and the body with messages or records. */
+/** Result pages of search jobs: parameters of the requests, and bodies with messages or records. */
 import { Buffer } from 'node:buffer';
 import type { PiecedBody } from '../body.ts';
 import { type Refused, refuse, refuseSearch } from '../call.ts';

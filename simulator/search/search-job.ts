@@ -35,7 +35,7 @@ export interface NewJob {
   readonly definition: SearchDefinition;
   readonly schedule: SearchSchedule;
   readonly createdMs: number;
-  /** Time without requests after which the job is cancelled, in ms. */
+  /** Time in ms without requests after which the search job is cancelled. */
   readonly silenceMs: number;
   /** Results so far. Undefined for an invalid query. */
   readonly results: SearchResults | undefined;

@@ -18,7 +18,7 @@ export interface ResultOptions {
   readonly messageLimit: number;
   /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit: number;
-  /** Latest receipt time of the searched messages, in ms. */
+  /** Only messages with this or an earlier receipt time are searched, in ms since the epoch. */
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. By default, the simulator chooses the width. */
   readonly bucketMs: number | undefined;
@@ -94,7 +94,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Error message if the search ran out of memory or examined too many messages. */
+  /** Error message if the search exceeded its memory or examined too many messages. Undefined if it did neither. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -150,7 +150,7 @@ function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Quer
   };
 }
 
-/** Returns a filter for the messages that the query selects and does not drop. */
+/** Returns a filter for the messages that the query selects and that no operator drops. */
 function filterOf({ filter, transform }: Query): Filter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;

@@ -5,15 +5,15 @@ import type { DurationRange } from '../span.ts';
 export interface SearchScenario {
   /** Duration of the state GATHERING RESULTS. */
   readonly duration?: DurationRange;
-  /** Length of the time range that a job searches per second. Overrides `duration`. */
+  /** Length of the time range that a search job searches in one second. If it is set, `duration` is ignored. */
   readonly rangePerSecond?: string;
   /** Duration of a search job's state NOT STARTED. */
   readonly notStartedFor?: string;
   /** Duration of the state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
-  /** Whether jobs spend half of their time in DONE GATHERING HISTOGRAM. */
+  /** Whether search jobs spend half of their time in the state DONE GATHERING HISTOGRAM. */
   readonly histogramFirst?: boolean;
-  /** Maximum number of messages of a search without aggregation. */
+  /** Maximum number of messages that a search without aggregation can return. */
   readonly messageLimit?: number;
   /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit?: number;
@@ -25,15 +25,15 @@ export interface SearchScenario {
   readonly keepAlive?: DurationRange;
   /** Age at which a search job is cancelled. */
   readonly timeout?: string;
-  /** Time for which a cancelled job can be read. Later requests get 404. */
+  /** Time for which a cancelled job can still be read. Requests after this time get status 404. */
   readonly cancelledFor?: string;
   /** Time for which requests for a new search job get status 404, because the service does not know the job yet. */
   readonly lag?: string;
-  /** Whether a search includes messages at the exact end of its range. */
+  /** Whether a search includes messages whose time is exactly the end of its range. */
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
-  /** When requests need a time zone: always, or only with local times. */
+  /** When requests must have a time zone: always, or only if they contain local times. */
   readonly timeZone?: 'required' | 'whereUsed';
   /** Answer to a query with a syntax error. */
   readonly brokenQuery?: 'parseError' | 'creationError' | 'pendingError';
@@ -43,7 +43,9 @@ export interface SearchScenario {
 }
 
 export interface CookieScenario {
-  /** Names of the cookies that the service sets, and requires in later requests for the job. */
+  /**
+   * Names of the cookies that the service sets for a search job. Later requests for the job must send these cookies.
+   */
   readonly names?: readonly string[];
   /** HTTP status for a request without the required cookies. */
   readonly missing?: 404 | 500;

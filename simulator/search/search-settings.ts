@@ -21,7 +21,7 @@ type Switches = Pick<
 
 export interface SearchSettings extends Required<Switches> {
   readonly duration: Span;
-  /** Length of the time range that a job searches per second, in ms. Overrides `duration`. */
+  /** Length in ms of the time range that a search job searches in one second. If it is set, `duration` is ignored. */
   readonly rangePerSecondMs: number | undefined;
   readonly notStartedForMs: number;
   readonly subqueriesForMs: number;

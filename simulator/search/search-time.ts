@@ -1,4 +1,4 @@
-/** Times in requests: local date-times `YYYY-MM-DDTHH:mm:ss`, or ms since the epoch. */
+/** Times in requests. A time is a local date-time `YYYY-MM-DDTHH:mm:ss`, or a number of ms since the epoch. */
 import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
@@ -20,7 +20,7 @@ const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
-/** Date-times that the service refuses, and the reasons. */
+/** Forms of date-times that the service refuses, each with the reason. */
 const foreignForms: readonly [RegExp, string][] = [
   [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],

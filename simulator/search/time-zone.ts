@@ -3,7 +3,9 @@
  * such as `+05:30`.
  */
 
-/** IANA time zone of each code. Codes include summer time: PST and PDT are equal. */
+/**
+ * IANA time zone of each short code. Codes for summer and winter time, such as PDT and PST, mean the same zone.
+ */
 const placesByCode: Readonly<Record<string, string>> = {
   Z: 'UTC',
   HST: 'Pacific/Honolulu',
@@ -57,11 +59,11 @@ const placesByCode: Readonly<Record<string, string>> = {
   NZDT: 'Pacific/Auckland',
 };
 
-/** Offsets such as `UTC+2`, positive if ahead of UTC. IANA's `Etc/GMT+2` has the opposite sign. */
+/** UTC offsets such as `UTC+2`. Positive offsets are ahead of UTC, while IANA's `Etc/GMT+2` is behind UTC. */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
-/** Maximum number of cached time zones. Formatters are slow to create. */
+/** Maximum number of cached time zones. Time zones are cached, because formatters are slow to create. */
 const maxZonesKept = 32;
 const zones = new Map<string, TimeZone>();
 

@@ -7,7 +7,7 @@ import { type RecordingContext, recordingContext } from '../../test/unit/cli/rec
 import type { SimulateOptions } from '../options.ts';
 import { simulate } from '../simulate.ts';
 
-/** Timeout in ms. The simulator starts slowly on a busy machine. */
+/** Timeout of a test in ms. It is long, because the simulator starts slowly on a busy machine. */
 const guardMs = 50_000;
 const cwd = mkdtempSync(path.join(tmpdir(), 'logfleet-simulate-test-'));
 afterAll(() => rmSync(cwd, { recursive: true }));

@@ -38,7 +38,7 @@ export class Fleet {
     return this.#byId.get(id);
   }
 
-  /** Returns the existing collectors with a matching name or id. */
+  /** Returns the existing collectors whose name or id matches one of the patterns. */
   matching(patterns: readonly string[]): Collector[] {
     const found = [];
     for (const collector of this.#byId.values()) {
@@ -63,7 +63,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes properties of a collector, such as its version. */
+  /** Changes properties of a collector during a run, such as its version. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);

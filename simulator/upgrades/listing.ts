@@ -28,7 +28,7 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists. Needed after a change of the settings. */
+  /** Drops the cached lists. Must be called after the settings have changed. */
   clear(): void {
     this.#lists.clear();
   }

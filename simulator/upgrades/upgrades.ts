@@ -22,7 +22,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Set for an upgrade that another tool started. Such an upgrade always succeeds. */
+  /** Set if another tool started the upgrade. Such an upgrade always succeeds. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -129,7 +129,7 @@ export function settingsFor(collector: Collector, common: UpgradeSettings): Upgr
   return own ? upgradeSettings(own, common) : common;
 }
 
-/** Draws the outcome of an upgrade. The outcome does not depend on the order of requests. */
+/** Chooses the outcome of an upgrade at random. The outcome does not depend on the order of requests. */
 function outcomeFor(
   { collector, toVersion }: NewTask,
   attempt: number,

@@ -12,7 +12,7 @@ import type { Templates } from './templates.ts';
 export interface Layout {
   /** Relative age of each message in a block of messages, from 0 (newest) to 1 (oldest), ascending. */
   readonly ages: Float64Array;
-  /** Time from message time to receipt time of each message, in ms. */
+  /** Time in ms from each message's message time to its receipt time. */
   readonly delaysMs: Uint32Array;
   /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;

@@ -27,7 +27,7 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages per second or in total. Only `messages` includes the messages of `dense`. */
+/** Number of messages per second or in total. The milliseconds in `dense` are included only in the total number. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {

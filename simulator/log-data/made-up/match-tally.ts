@@ -79,7 +79,7 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Message texts are not compared, because comparing long texts is slow.
+  // If the aggregation reads message texts, each template is a kind of its own, because comparing long texts is slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -60,8 +60,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the position of a match, counted from the newest message. `index` counts matches from message `from`. The
-   * match must exist.
+   * Returns the position of match number `index` among messages [from, to). The position is counted from the newest
+   * message. The match must exist.
    */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;

@@ -91,7 +91,7 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the number of messages in the searched range or newer. */
+  /** Returns the number of messages that are in the searched range or newer than it. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;

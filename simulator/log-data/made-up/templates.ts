@@ -12,7 +12,7 @@ import { timeDigits } from './digits.ts';
 import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
 import { type Origin, originsOf } from './origins.ts';
 
-/** Lower-case names of the fields that differ between messages of a template. */
+/** Lower-case names of the fields in which messages of the same template differ. */
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
@@ -37,7 +37,7 @@ export interface Template {
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of message templates with a large text. They take most of the memory. */
+/** Maximum number of message templates with a large text. These templates take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -105,7 +105,7 @@ function template(
   const text = (rawBytes: number) => body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed));
   const aroundBytes = lengthWith('');
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
-  // Escapes make the JSON of a text longer than the text.
+  // The JSON of a text is longer than the text, because JSON escapes some characters.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (lengthWith(text(rawBytes)) - aroundBytes);
   for (;;) {
@@ -187,7 +187,7 @@ function varyingForm(name: string, idStart: string): { readonly start: string; r
   }
 }
 
-/** Returns equivalent JSON with as many escapes as possible. */
+/** Returns JSON with the same meaning, in which as many characters as possible are escaped. */
 function escapedAll(json: string): string {
   return json
     .replaceAll('/', '\\/')

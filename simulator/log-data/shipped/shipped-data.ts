@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Messages with a later receipt time do not exist yet. */
+  /** Only messages that were received before this time exist. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -119,7 +119,7 @@ class StreamFinder implements Finder {
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Examines messages one by one, once counting is not enough. */
+  /** Examines messages one by one. Undefined while it is enough to count messages. */
   #single: RowFinder | undefined;
   /** Examines messages one by one to fill pages. */
   #pages: RowFinder | undefined;

@@ -1,4 +1,4 @@
-/** Fields and JSON of the messages that collectors send. Newer messages have smaller ranks. */
+/** Fields and JSON of the messages that collectors send. A newer message has a smaller rank. */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
 import { messageField, messageFields } from '../../query/message-fields.ts';
@@ -13,7 +13,7 @@ import type { Stream } from './streams.ts';
  * Maximum number of collectors that send messages. With more collectors, calculations would exceed the safe integers.
  */
 export const maxStreams = 2 ** 17;
-/** Maximum time from the first to the last message, in ms: about a year. */
+/** Maximum time in ms from the oldest message to the newest message: about a year. */
 const maxSpanMs = 2 ** 35;
 const blockMs = 60_000;
 

@@ -15,7 +15,7 @@ export interface ShippingRate {
   readonly dailyRhythm: number;
 }
 
-/** Field values that all messages of a collector share. */
+/** Values of the fields that are equal in all messages of a collector. */
 export interface Shipper {
   readonly collectorId: string;
   readonly collector: string;
@@ -27,7 +27,7 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length in ms of the periods in which the messages of a collector are evenly spaced. */
+/** Length of a period in ms. Within a period, the messages of a collector are evenly spaced. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 const dayMs = 24 * 60 * 60_000;

@@ -2,7 +2,7 @@
 
 export interface Member {
   readonly name: string;
-  /** Offsets [start, end) of the member's value in the text. */
+  /** Range [start, end) of the member's value, as offsets in the JSON text. */
   readonly start: number;
   readonly end: number;
 }

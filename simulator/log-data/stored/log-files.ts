@@ -86,7 +86,7 @@ export class LogFiles {
   }
 }
 
-/** Yields the lines without `\n` or `\r\n`. The last line needs no line break. */
+/** Yields the lines of a file without `\n` or `\r\n`. The last line may lack its line break. */
 function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let begun: Uint8Array[] = [];
   for (const piece of pieces) {

@@ -26,7 +26,7 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
 
 const ndjson = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** Returns log lines in random order, many with equal times. */
+/** Returns log lines in random order. Many lines have equal times. */
 function variedLines(seed: number, count: number): Line[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);

@@ -1,4 +1,4 @@
-/** Tests every kind of fault on every operation of search jobs. */
+/** Tests each kind of fault with each operation on search jobs. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario.ts';
 import type { CallOptions } from '../simulated-service.ts';

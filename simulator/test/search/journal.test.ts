@@ -1,4 +1,4 @@
-/** Tests journal entries of requests for search jobs, and the reasons for errors. */
+/** Tests the journal's entries for requests about search jobs, and the reasons for errors in these entries. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';

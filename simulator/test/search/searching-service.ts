@@ -19,7 +19,7 @@ export interface Order {
 }
 
 export class SearchingService extends SimulatedService {
-  /** Creates a service. By default, search jobs start at once and take a minute. */
+  /** Creates a service. By default, search jobs start immediately and take one minute. */
   constructor(scenario: Scenario = {}, messages: readonly Message[] = everyMinute) {
     super(
       { ...scenario, search: { notStartedFor: '0s', duration: '1m', keepAlive: '1h', ...scenario.search } },
