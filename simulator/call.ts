@@ -15,7 +15,7 @@ export interface ServiceRequest {
   readonly isTooLong?: boolean;
 }
 
-/** A request with valid credentials and within the request limits. */
+/** A request that has valid credentials and does not exceed the request limits. */
 export interface Call {
   readonly key: AccessKey;
   readonly settings: Settings;

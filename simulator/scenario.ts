@@ -156,8 +156,8 @@ export interface UpgradeScenario {
    */
   readonly lockDelay?: string;
   /**
-   * When the service accepts the next upgrade of a collector: at the end of the current upgrade, or at the timeout of
-   * its task.
+   * Time at which the service accepts the next upgrade of a collector: the end of the current upgrade, or the timeout
+   * of the upgrade task.
    */
   readonly lockUntil?: 'end' | 'timeout';
   /** Answer to a request to upgrade a collector to the version that it already runs. */
@@ -174,11 +174,11 @@ export interface UpgradeScenario {
 }
 
 export interface OutcomeScenario {
-  /** Fraction of upgrades with this outcome, from 0 to 1. Default: 1. */
+  /** Fraction of the upgrades that have this outcome, from 0 to 1. Default: 1. */
   readonly share?: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly message?: string;
-  /** Final status code of the upgrade task, instead of 2 (succeeded) or 3 (failed). */
+  /** Final status code of the upgrade task. It replaces the code 2 (succeeded) or 3 (failed). */
   readonly status?: number;
   /**
    * Duration of upgrades with this outcome. If it exceeds the timeout, the upgrade task fails, but the upgrade still
@@ -268,7 +268,7 @@ export interface FaultScenario {
   /** Selects matching requests by number. The first matching request has the number 1. */
   readonly nth?: readonly number[];
   readonly times?: number;
-  /** Period in which the fault applies, as durations since the start of the service. */
+  /** Period in which the fault applies. Its start and end are durations since the start of the service. */
   readonly from?: string;
   readonly until?: string;
   /** Delay before the answer, for faults of any kind. */

@@ -32,8 +32,8 @@ export interface TaskState {
   /** True if an event, not a request, started the upgrade. */
   readonly foreign: boolean;
   /**
-   * Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end on the collector.
-   * Null before that.
+   * Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end of the upgrade on the
+   * collector. Both are null before that.
    */
   readonly requestTime: number;
   readonly endTime: number | null;

@@ -1,6 +1,6 @@
 /**
- * Measures an export of messages of 10 KB with gzip level 6, on one processor and on two. The simulated service runs on
- * the same machine.
+ * Measures an export of messages of 10 KB with gzip level 6, on one processor and on two processors. The simulated
+ * service runs on the same machine.
  */
 import type { Section } from '../figures.ts';
 import { FileBench, type FileRun, type RunFigures } from './file-runs.ts';

@@ -69,7 +69,7 @@ const burst = Array.from({ length: 600 }, (_, index) => ({
   count: 500,
 }));
 
-/** A millisecond with more messages than one search can return. */
+/** A millisecond in which there are more messages than one search can return. */
 const crowd = [{ at: range.fromMs + 50_000_000, count: 150_000 }];
 
 const uncounted = {

@@ -11,7 +11,9 @@ import type { RolloutFigures } from './virtual-rollout.ts';
 const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
-/** Maximum ratio of CPU time per collector in the largest fleet to that in the smallest fleet. */
+/**
+ * Maximum ratio of the CPU time per collector in the largest fleet to the CPU time per collector in the smallest fleet.
+ */
 const linearTolerance = 1.25;
 
 /** Results of the rollout benchmark. Results of measurements that were not requested are absent. */

@@ -20,7 +20,7 @@ export interface RolloutFigures extends RolloutCase {
   readonly requests: number;
   readonly requestsByOperation: Readonly<Record<string, number>>;
   readonly requestsPerCollector: number;
-  /** Time from the apply to the end of the last upgrade, in virtual seconds. */
+  /** Time from the apply of the policy to the end of the last upgrade, in virtual seconds. */
   readonly lastUpgradedSeconds: number;
   /** Time from the apply to Ready=True, in virtual seconds. */
   readonly readySeconds: number;

@@ -1,6 +1,6 @@
 /**
- * Unique message ids. Numbers of messages are shuffled to look random, but ids never repeat. Ids are 64-bit numbers, as
- * on real services.
+ * Unique message ids. The numbers of messages are shuffled, so that ids look random but never repeat. Ids are 64-bit
+ * numbers, as on real services.
  */
 
 const half = 1_000_000_000;

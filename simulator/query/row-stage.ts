@@ -221,7 +221,9 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/** Parses a duration. Days and weeks are allowed. Returns undefined for 0 or another text. */
+/**
+ * Parses a duration, in which days and weeks are allowed. Returns undefined for a duration of 0 and for other texts.
+ */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

@@ -135,7 +135,7 @@ function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map
   });
 }
 
-/** Returns a message as JSON, with an empty field for each missing name. */
+/** Returns a message as JSON. For each name without a value, the message has an empty field. */
 function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
   const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });

@@ -9,7 +9,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** Maximum number of buckets, because the histogram is in memory. */
+/** Maximum number of buckets of a histogram. The number is limited because the histogram is in memory. */
 const maxBuckets = 10_000;
 const usualBuckets = 60;
 const secondMs = 1_000;

@@ -23,7 +23,7 @@ export type JobState =
   | 'FORCE PAUSED'
   | 'CANCELLED';
 
-/** Why a job ended: no requests, its maximum age, a deletion, or a fault. */
+/** Why a job ended: it got no requests, reached its maximum age, was deleted, or was ended by a fault. */
 export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 export interface NewJob {

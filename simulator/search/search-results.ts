@@ -14,7 +14,7 @@ export interface ResultOptions {
   readonly query: Query;
   readonly range: SearchRange;
   readonly data: LogData;
-  /** Maximum number of messages of a search without aggregation. */
+  /** Maximum number of messages that a search without aggregation can return. */
   readonly messageLimit: number;
   /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit: number;

@@ -68,7 +68,7 @@ export interface PageScenario {
   readonly maxMessages?: number;
   readonly maxRecords?: number;
   readonly maxBytes?: number;
-  /** HTTP status of page requests for a job that never existed. */
+  /** HTTP status of requests for pages of a job that has never existed. */
   readonly unknownJob?: 400 | 404;
   /** HTTP status for page requests if the job is cancelled, or if the request lacks the job's cookie. */
   readonly lostJob?: 400 | 404;

@@ -121,8 +121,8 @@ function release(task: UpgradeTask): void {
 }
 
 /**
- * Returns the upgrade settings of a collector. Settings of the collector override settings of its group, and these
- * override the scenario.
+ * Returns the upgrade settings of a collector. They override the settings of its group, which override the settings of
+ * the scenario.
  */
 export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;

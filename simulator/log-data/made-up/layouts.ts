@@ -1,6 +1,7 @@
 /**
- * Layouts of generated messages. Messages are generated in blocks of at most 2,048. A layout sets the times and texts
- * in a block, and there are only 256 layouts. A search counts the matches of each layout only once.
+ * Layouts of generated messages. Messages are generated in blocks of at most 2,048 messages. A layout sets the times
+ * and texts of the messages in a block. There are only 256 layouts, so a search counts the matches of each layout only
+ * once.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -10,7 +11,9 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Relative age of each message in a block of messages, from 0 (newest) to 1 (oldest), ascending. */
+  /**
+   * Relative age of each message in a block of messages, in ascending order. 0 is the newest message, and 1 the oldest.
+   */
   readonly ages: Float64Array;
   /** Time in ms from each message's message time to its receipt time. */
   readonly delaysMs: Uint32Array;

@@ -27,7 +27,7 @@ export interface Stretch {
   readonly end: number;
 }
 
-/** Maximum number of messages in a message block. Two bytes must suffice for their indices. */
+/** Maximum number of messages in a message block. The index of a message in its block must fit into two bytes. */
 const maxRowsPerBlock = 2_048;
 
 /** Returns the number of messages in a full message block. */

@@ -11,7 +11,9 @@ import { filledIn } from './filled-line.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
 
-/** Error for invalid lines of log files, one per line: `file:line:column: problem; remedy`. */
+/**
+ * Error for invalid lines of log files. The message has a line for each of them: `file:line:column: problem; remedy`.
+ */
 export class LogFileError extends LogfleetError {
   override readonly name = 'LogFileError';
 
