@@ -307,7 +307,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/** Sends all requests that an export in a Kubernetes Job needs rights for. */
+/** Sends each request to the API server for which an export in a Kubernetes Job needs rights. */
 async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
@@ -378,7 +378,9 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Deletes everything that a new operator has to create. `hasLease` keeps a lease without holder. */
+/**
+ * Deletes everything that a new operator has to create. If `hasLease` is true, the lease remains, but without a holder.
+ */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));
   await callApi('DELETE', objectPath('jobs', namespace));

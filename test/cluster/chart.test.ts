@@ -291,7 +291,7 @@ describe('values.schema.json', () => {
   }
 
   test('has only examples that appear in the rendered objects', async () => {
-    // The long texts of the CRDs contain many of the examples.
+    // The CRDs are left out, because many of the example values also occur in their long texts.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });

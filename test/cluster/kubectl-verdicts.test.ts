@@ -34,7 +34,7 @@ async function isRefusedByKubectl(content: string | Uint8Array): Promise<boolean
   return status !== 0;
 }
 
-/** kubectl starts once for all files, each of which has one resource. */
+/** Returns which files kubectl accepts. kubectl starts only once for all files, and each file has one resource. */
 async function acceptedByKubectl(contents: readonly string[]): Promise<ReadonlySet<string>> {
   const folder = mkdtempSync(join(controlPlane().directory, 'verdicts-'));
   for (const [index, content] of contents.entries()) writeFileSync(join(folder, `${index}.yaml`), content);

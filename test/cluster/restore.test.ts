@@ -32,7 +32,10 @@ async function backup(namespace: Namespace): Promise<string> {
   return JSON.stringify({ ...list, items: kept });
 }
 
-/** No garbage collector runs in the test, so the test deletes the ledgers. */
+/**
+ * Deletes the policies, exports and ledgers. The test cluster has no garbage collector, so the ledgers are deleted
+ * explicitly.
+ */
 async function lose(namespace: Namespace): Promise<void> {
   await namespace.kubectl(['delete', 'cvp,sx,ledgers', '--all']);
   for (const path of [resourcePath('CollectorVersionPolicy', namespace.name), objectPath('ledgers', namespace.name)]) {

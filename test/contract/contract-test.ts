@@ -14,7 +14,7 @@ export function openDeployment(): Promise<Deployment> {
 export interface Simulation {
   /** Why the test cannot run on a real deployment. Completes the sentence `not tried, since it ...`. */
   readonly why: string;
-  /** Scenario of the simulator for this test, which replaces the usual one. */
+  /** Scenario of the simulator for this test. It replaces the default scenario of the suite. */
   readonly scenario?: Scenario;
   readonly logData?: LogData;
 }

@@ -47,7 +47,7 @@ function reasonFor(command: DocsCommand): string | undefined {
   return exceptions.find(([, pattern]) => pattern.test(named(command)))?.[0];
 }
 
-/** Pages whose commands run here. The pages of an item share a folder. */
+/** Documentation pages whose commands this test runs. The pages of one list run in the same folder. */
 const sessions: readonly (readonly string[])[] = [
   ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],
   ['docs/exports.md'],
@@ -116,7 +116,7 @@ test.each(['kubectl', 'helm'])('%s knows the commands and flags of the documenta
   expect(calls.length).toBeGreaterThan(4);
   const unknown: string[] = [];
   for (const { command, args } of calls) {
-    // With `--help` as the last argument, the program only checks the flags before it.
+    // With `--help` as the last argument, the program checks the flags before it but does not run the command.
     const failed = await promisify(execFile)(path, [...args, '--help']).then(
       () => undefined,
       (error: Error) => error.message,

@@ -82,7 +82,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // Without the pause, the operator would have started an upgrade by now.
+  // If the policy were not paused, the operator would have started another upgrade by now.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);

@@ -36,7 +36,7 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // Some offline collectors never return, so their upgrades are ignored.
+  // Some collectors go offline during an upgrade and never return. Their upgrades never end, so they are ignored.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
   // When a watch silently stops, the process notices a changed policy only after the watch times out.
@@ -296,7 +296,10 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
-/** Returns whether the service accepted an upgrade to the target after the last change of a policy. */
+/**
+ * Returns whether the service accepted an upgrade of the collector to the policy's target after the last change of any
+ * policy.
+ */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);
   return truth.posts.some(
@@ -324,7 +327,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
   );
 }
 
-/** Returns why a collector may run another version than the target; undefined without a reason. */
+/** Returns why a collector may run another version than the target. Undefined if there is no reason. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,

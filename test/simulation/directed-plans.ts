@@ -248,7 +248,10 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       cannotFail: true,
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
-  /** A user deselects collectors after their upgrade, and selects them again before a list shows the new version. */
+  /**
+   * A user deselects collectors after their upgrade, and selects them again before the collector list shows their new
+   * version.
+   */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
     const select = (when: number, name: string) =>
@@ -371,7 +374,7 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
-  /** New collectors appear during the first stage, during its soak, and after the rollout. */
+  /** New collectors are installed during the first stage, during the soak of this stage, and after the rollout. */
   growing: (seed, chance) =>
     plan(seed, {
       cannotFail: true,

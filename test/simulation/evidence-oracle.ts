@@ -24,7 +24,7 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // After a restore from an earlier backup, the operator may not know the first upgrade.
+  // If a ledger is restored from a backup that is older than the first upgrade, the operator may not know this upgrade.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
   // After a change of the policy, the second upgrade may belong to another rollout.

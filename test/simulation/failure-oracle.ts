@@ -7,7 +7,7 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // When the service mixes up task statuses, the check cannot tell which failures the process knows.
+  // If the service confuses the statuses of tasks, this check cannot tell which failures a process knows.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -78,7 +78,10 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   return scopes;
 }
 
-/** Returns when the rollout last completed, which resets the count of failures; 0 if never. */
+/**
+ * Returns the time in ms at which the rollout last completed. A completion resets the count of failures. Returns 0 if
+ * there was none.
+ */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
@@ -86,7 +89,7 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 
-/** Time in ms that a process needs to evaluate the outcome of an upgrade. */
+/** Time in ms that a process needs to evaluate the outcome of an upgrade it has received. */
 const decidedMs = 10;
 /** Time in ms that a process needs to write an outcome to the ledger. */
 const writtenMs = 20_000;
@@ -133,7 +136,10 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
   return seen.sentAtMs + examinedMs < post.atMs ? seen.sentAtMs : undefined;
 }
 
-/** Returns whether the process received the outcome, or had time to read it from the ledger. */
+/**
+ * Returns whether the process knew this outcome of an upgrade task. It knew the outcome if it received it, or had time
+ * to read it from the ledger.
+ */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;
   if (plan.apiFaults.requests > 0 || atMs >= post.atMs - writtenMs) return false;

@@ -8,7 +8,7 @@ export interface Mutant {
   /** Name of the plan in `directed-plans.ts` that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** Beginning of the violation that detects the mutant. Absent if it is the mutant's own rule. */
+  /** First words of the violation that must detect the mutant. Absent if it is a violation of the mutant's own rule. */
   readonly shows?: string;
 }
 

@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Without this change, the mutant would restore missing attempts from the policy's status.
+      // Keeps the mutant from restoring missing attempts from the policy's status.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',

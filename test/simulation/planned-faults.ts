@@ -2,7 +2,7 @@
 import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Ratio (0 to 1) of requests, and ratio of watch events, that have a fault. */
+/** Faults of requests and watch events, each as a ratio (0 to 1) of all requests or all events. */
 export interface ApiFaultPlan {
   readonly untilMs: number;
   readonly requests: number;

@@ -10,7 +10,7 @@ import type { HistoryPlan } from './plan.ts';
 /** Interval in ms at which the versions of collectors are recorded. */
 export const versionLookMs = 5_000;
 
-/** Request for an upgrade, at the time when it left its process. */
+/** Upgrade request of a process, with the time at which the process sent it. */
 export interface PostRecord {
   readonly atMs: number;
   readonly process: string;
@@ -18,7 +18,7 @@ export interface PostRecord {
   readonly toVersion: string;
   /** Policies as the process knew them when it sent the request. */
   readonly known: readonly CollectorVersionPolicy[];
-  /** Holder of the lease when the request was sent; undefined without leader election. */
+  /** Process that held the lease when the request was sent. Undefined without leader election. */
   readonly leaseHolder: string | undefined;
   /** Version that the collector really ran when the request was sent. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
@@ -53,7 +53,7 @@ export interface Tally {
 /** A started stage in the header of a ledger. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the stage's collectors; undefined for a last stage that takes all remaining collectors. */
+  /** Ids of the stage's collectors. Undefined if it is a last stage, which takes all remaining collectors. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
@@ -61,7 +61,7 @@ export interface RecordedStage {
   readonly tally: Tally;
   /** Wall time in ms of the stage's start. A retry starts the stage again. */
   readonly startedAtMs: number;
-  /** Wall time in ms at which the last collector reached the target; undefined until then. */
+  /** Wall time in ms at which the last collector reached the target. Undefined until all collectors have reached it. */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
 }

@@ -152,7 +152,9 @@ export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
-/** Returns whether an event or another tool changes this collector. Outages after upgrades do not count. */
+/**
+ * Returns whether a planned event or another tool changes this collector. Outages that follow an upgrade do not count.
+ */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;
   return Object.values(fleet.events).some((event) => JSON.stringify(event).includes(`"${name}"`));

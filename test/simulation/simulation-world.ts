@@ -41,7 +41,7 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** A process may give up waiting for an answer after this time in ms. */
+/** A process waits at least this time in ms for an answer. */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {

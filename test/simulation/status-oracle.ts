@@ -94,7 +94,7 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
-  // If another tool changes a collector right after its upgrade, the upgrade may count as failed.
+  // If another tool changes a collector right after its upgrade, the status may count the upgrade as failed.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
   // A collector that goes offline or leaves the target version during the soak counts as failed.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));

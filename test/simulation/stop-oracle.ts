@@ -51,7 +51,7 @@ function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: num
   const last = shown.at(-1);
   if (!last) return false;
   const { stage, reason } = last.status.rollout?.stopped ?? {};
-  // A user can approve an inconclusive stage, which resumes the rollout.
+  // If a user approves a stage that stopped as inconclusive, the rollout resumes.
   if (stage !== undefined && reason === 'StageInconclusive' && wasApproved(record, rollout, stage, atMs)) return false;
   const first = shown.find((one) => stopTimeOf(one, rollout) === stopTimeOf(last, rollout)) ?? last;
   return retriesOf(record, rollout).every((retryMs) => retryMs <= first.atMs - unheardMs);

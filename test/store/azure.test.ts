@@ -181,7 +181,7 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await expect(upload.abort()).rejects.toMatchObject(away);
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
-  // `abortLeftovers` regards this process as dead, and removes its unfinished upload.
+  // The process with this token counts as dead, so `abortLeftovers` removes its unfinished upload.
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);

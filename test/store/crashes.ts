@@ -31,7 +31,7 @@ export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): v
       const { differences, manifest, rows } = await verification();
       expect(differences).toEqual([]);
       expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-      // One plan, four commit records, four data files and one manifest.
+      // The destination contains one plan, four commit records, four data files and one manifest.
       expect(await place.files()).toHaveLength(1 + 4 + 4 + 1);
     };
 

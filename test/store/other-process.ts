@@ -10,9 +10,9 @@ import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 
 export type Act =
-  /** Creates objects one by one after a line on standard input, and reports the created ones. */
+  /** Waits for a line on standard input, creates the objects one by one, and reports which ones it created. */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Writes this many bytes to a file, reports its name, and waits until the process is killed. */
+  /** Writes a file of this size, reports its name, and waits until the process is killed. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
   /** Creates objects of this size and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }

@@ -106,7 +106,7 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/** Returns a clock and an identity for a destination. Environment variables have no effect. */
+/** Returns a clock and a writer identity for a destination, which ignores the environment variables of the machine. */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

@@ -95,7 +95,7 @@ describe('a store that becomes unavailable', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // `abortLeftovers` regards this process as dead, and removes its unfinished upload.
+    // The process with this token counts as dead, so `abortLeftovers` removes its unfinished upload.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);

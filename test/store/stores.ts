@@ -5,7 +5,7 @@ import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
   readonly make: () => Place | Promise<Place>;
-  /** Pattern of the destination's address, as users see it. */
+  /** Pattern that the destination's address in messages to users must match. */
   readonly url: RegExp;
   /** Size in bytes up to which the store does not list a killed upload; infinite if it never lists uploads. */
   readonly unseenBytes: number;

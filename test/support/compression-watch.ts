@@ -39,7 +39,7 @@ function watch(prototype: NativePrototype): void {
 
 export function isCompressing(): boolean {
   for (const stream of writing) {
-    // A failed stream never reports a result, so it counts as done.
+    // A stream that failed never reports a result, so its compression counts as ended.
     if (stream.destroyed || stream._writeState[0] !== pending) writing.delete(stream);
   }
   return writing.size > 0;

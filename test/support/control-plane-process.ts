@@ -154,7 +154,7 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   }
 }
 
-/** The API server rejects the CRDs or ClusterRoles, so a retry does not help. */
+/** Error when the API server rejects the CRDs or ClusterRoles. Another attempt would fail in the same way. */
 class RefusedCrds extends Error {}
 
 async function applyCrds(access: ControlPlaneAccess): Promise<void> {

@@ -136,7 +136,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** Assigns a number to a request, and returns its fault. */
+  /** Assigns the next number to a request, and returns the planned fault of this request. */
   admit(
     client: string,
     method: RequestInfo['method'],
@@ -185,7 +185,10 @@ export class MemoryApiServer {
   }
 }
 
-/** Connection of one operator process, which can be cut, frozen or killed. */
+/**
+ * Connection between one operator process and the simulated API server. A test can cut the connection, or freeze or
+ * kill the process.
+ */
 export class MemoryApiClient implements KubeApi {
   readonly name: string;
   readonly #server: MemoryApiServer;
@@ -294,7 +297,7 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/** Returns whether the fault stops the request at this point. */
+/** Returns whether the fault makes the request fail, `before` or `after` the request takes effect. */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

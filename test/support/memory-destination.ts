@@ -18,7 +18,7 @@ export type DestinationCall =
 export interface DestinationFault {
   /** The call waits for this promise before it does anything. */
   readonly until?: Promise<unknown>;
-  /** Error of the call. `exists` means that an earlier attempt created the object. */
+  /** Error with which the call fails. `exists` means that an earlier attempt of the call created the object. */
   readonly failure?: DestinationFailure | 'exists';
   /** True if the call takes effect although it fails. */
   readonly hasEffect?: boolean;
@@ -148,7 +148,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** With the fault `exists`, the call returns the result of `lost`. */
+  /** Performs the call unless a fault prevents it. With the fault `exists`, the call returns the result of `lost`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

@@ -9,7 +9,7 @@ export interface MetricDefinition {
   readonly labels: readonly string[];
 }
 
-/** Records the definition of each metric, but no values. */
+/** Records the definition of each metric, but ignores the metric's values. */
 class Catalogue implements Metrics {
   readonly definitions = new Map<string, MetricDefinition>();
 

@@ -1,4 +1,7 @@
-/** Rights to send requests, which a production process has only while it holds the lease. */
+/**
+ * Rights to send requests, for tests without leader election. In production, a process has such a right only while it
+ * holds the lease.
+ */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
@@ -6,7 +9,7 @@ const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOv
 /** Right to send that never ends. Requests of a former leader no longer count. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** Returns a permission for one request, without a request budget. */
+/** Returns a permission to send one request, without a request budget. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }

@@ -15,7 +15,7 @@ export class VirtualClock implements Clock {
   readonly #heap: Entry[] = [];
   readonly #epochMs: number;
   readonly #rest: () => Promise<void>;
-  /** Error of the wall clock in ms. The monotonic clock has no error. */
+  /** Error of the wall time of this clock in ms. Its monotonic time has no error. */
   skewMs = 0;
 
   /** @param rest waits until no work can continue without a timer. Tests that use files must pass `settleFiles`. */
@@ -80,7 +80,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Without a timer, the promise waits for something in real time, such as a file.
+    // If no timer is set, the promise waits for something in real time, such as a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }

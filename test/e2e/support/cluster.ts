@@ -14,7 +14,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** Actions of an administrator in the namespace of the installation. */
+/** Namespace in which logfleet is installed, with the actions of its administrator. */
 export class Namespace {
   readonly name: string;
 

@@ -21,7 +21,7 @@ export const failingUpgrades: Trouble = { failures: true };
 /** Creates collectors of two versions. With failures, one collector of each version fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // The upgrade still runs when the operator requests it again.
+  // The upgrade lasts so long that it still runs when the restarted operator requests it again.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };

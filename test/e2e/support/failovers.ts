@@ -40,7 +40,7 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
         await namespace.apply(namespace.policyManifest('production', { target }));
         await way.more(leader.program.pid, 4 + (round % 5));
         const stopped = leader;
-        // In the first of three rounds, the network stalls until the new leader sends requests.
+        // In the first of every three rounds, the network stalls until the new leader sends requests.
         if (round % 3 === 1) way.stall(22_000);
         stopped.program.signal('SIGSTOP');
         leader = await leaderAmong(

@@ -55,7 +55,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Resolves when the process exists, possibly after other programs have started. */
+  /** Starts the program. Resolves when its process exists, possibly after it has waited for other programs to start. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);

@@ -150,7 +150,7 @@ export class Tenant {
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds or changes collectors and faults of the user. Null removes them. */
+  /** Adds or changes collectors and faults of this test's user. The value null removes an entry. */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({

@@ -55,7 +55,7 @@ export class SlowWay {
     while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Lets no data pass in either direction for this time in ms. */
+  /** Stops all data in both directions for this time in ms. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = performance.now() + durationMs;
   }

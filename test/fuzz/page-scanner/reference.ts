@@ -34,7 +34,7 @@ export function readReference(page: Buffer): Reference {
   const marked = [...byteOrderMark].findIndex((byte, place) => page[place] !== byte);
   if (marked > 0) return { ...nothing, wrongAt: marked };
   const text = Buffer.from(page);
-  // A space replaces the byte order mark, so that no offset changes.
+  // Replaces the byte order mark by spaces of the same length, so that offsets do not change.
   if (marked === -1) text.fill(' ', 0, byteOrderMark.length);
   const { root, wrongAt } = parseTree(text);
   const verdict = judge(text);
@@ -77,7 +77,7 @@ function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: Tre
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
 }
 
-/** Returns the top-level fields of a valid page other than its rows. */
+/** Returns the top-level fields of a valid page without its rows. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };

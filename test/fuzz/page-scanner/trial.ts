@@ -12,7 +12,7 @@ export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of rows before this row, as the scanner reports it. */
+  /** Number of rows that precede this row on the page, as the scanner reports it. */
   readonly rowsBefore: number;
 }
 
@@ -23,7 +23,7 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/** Misleading bytes surround each chunk, which is overwritten afterwards. */
+/** Scans a page in chunks. Misleading bytes surround each chunk, and the chunk is overwritten after the scan. */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({

@@ -8,7 +8,10 @@ const messageLimit = 1_000;
 /** A search at the row limit has ten pages, as in the real service. */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
-/** 13 requests for each search at the row limit, and 3 for a first search that exceeds the limit. */
+/**
+ * Minimum number of requests: 13 for each search that returns as many rows as the limit allows, and 3 for the first
+ * search, which exceeds the limit.
+ */
 const least = 13 * (messages / messageLimit) + 3;
 
 function withSearch(search: Scenario['search']): Scenario {
@@ -43,7 +46,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The limit includes four requests for the aggregation that checks the rows.
+    // The limit of 10 % includes the four requests of the aggregation that checks the rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });

@@ -151,7 +151,8 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // Three more searches: one that the row limit cut off, one for the plan, and one that checked the rows.
+    // There are three more search jobs than intervals. One was cut off by the row limit, one served the plan, and one
+    // checked the rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 

@@ -17,7 +17,7 @@ export class Backup {
     this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
   }
 
-  /** Restores the ledgers, and deletes ledgers that are not in the backup. */
+  /** Restores the ledgers of the last backup, and deletes all other ledgers. */
   restoreLedgers(): void {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));

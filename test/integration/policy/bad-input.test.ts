@@ -24,11 +24,13 @@ interface Mistake {
   readonly requestsPerHour: number;
 }
 
-/** Maximum number of requests per hour when the operator tries again every 30 s. */
+/** Maximum number of requests per hour when the operator repeats a failed request every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
-/** Maximum number of requests per hour when the operator tries again every minute. */
+/** Maximum number of requests per hour when the operator repeats a failed request every minute. */
 const everyMinute = 3 * 60 + 30;
-/** Requests per hour without upgrades: the operator reads builds and collectors 12 or 13 times (U9). */
+/**
+ * Number of requests per hour without upgrades. The operator reads the builds and the collectors 12 or 13 times (U9).
+ */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 
 const mistakes: readonly Mistake[] = [

@@ -18,7 +18,7 @@ function record({ world }: Staged, name = 'production') {
   return recordTold<CollectorVersionPolicyStatus>(world.api, name);
 }
 
-/** Starts a policy of 10 collectors. Returns when its status has shown this reason for a minute. */
+/** Starts a policy with 10 collectors. Resolves when the policy's status has shown this reason for a minute. */
 async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   const fleet = staged({ count: 10, ...setting });
   fleet.world.start();

@@ -127,7 +127,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices the lost ledger only at its next write, perhaps in another rollout.
+      // The operator notices that the ledger is lost only when it next writes the ledger. By then, another rollout may
+      // have started.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);

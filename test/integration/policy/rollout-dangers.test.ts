@@ -331,7 +331,7 @@ describe('a target that changes and returns (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // A list that lags shows the old version, so the collector may be upgraded again.
+    // The collector list may show the old version for a while, so the operator may upgrade the collector again.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

@@ -254,7 +254,7 @@ describe('a schedule with faults', () => {
     const count = 120;
     const world = new ScheduleWorld();
     world.add({ startTime: new Date(startMs - 2 * count * hourMs).toISOString().replace('.000', ''), paused: true });
-    // Every second hour has the record of an earlier run.
+    // Adds a schedule record of an earlier run for every second hour.
     for (let index = 0; index < count; index++) world.addRecord(startMs - (2 * index + 1) * hourMs);
     const first = world.start();
     await world.world.clock.advance(minuteMs);

@@ -31,7 +31,7 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The tests themselves send requests as the same user.
+      // The tests also send requests of their own as the same user, so the simulator must not limit the request rate.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -109,7 +109,7 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Slow receiver, which accepts one row in each turn of the event loop. */
+  /** Slow receiver of rows, which accepts one row in each turn of the event loop. */
   class SlowSink implements RowReceiver {
     readonly ids: string[] = [];
 

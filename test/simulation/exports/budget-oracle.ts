@@ -18,7 +18,7 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > mostPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // No later process knows the stalled requests of a killed process (B6).
+    // If a process is killed while its requests are stalled, later processes do not know of these requests (B6).
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

@@ -129,7 +129,7 @@ const directions: Readonly<Record<string, Direction>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** The export reaches its limit of scanned bytes at different times. */
+  /** The limit of scanned bytes varies, so that the export reaches it at different times. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -323,7 +323,7 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
   };
 }
 
-/** Returns messages at random times. `moments` is the number of different milliseconds. */
+/** Returns messages at random times. If `moments` is given, they share this number of different milliseconds. */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =
     moments === undefined

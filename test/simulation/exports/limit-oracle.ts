@@ -16,7 +16,7 @@ export function limitViolations(history: ExportHistoryRecord): string[] {
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // If the service changes its row limit, the export cannot predict how many rows a search returns.
+  // If the service changes its row limit during the run, the maximum number of exported rows is unknown.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
   // A failed write of a commit record may have succeeded, which the process notices only when it lists the records.
@@ -45,12 +45,13 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/** Checks the limit of scanned bytes of each process, which knows only its own search jobs. */
+/** Checks that each process keeps the limit of scanned bytes. A process knows only its own search jobs. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // The scanned bytes of an invalid status are unreadable, and a frozen process sends requests late.
+  // If a status is invalid, its scanned bytes cannot be read. A process that was frozen sends its requests late. In
+  // both cases, the limit cannot be checked.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -58,7 +59,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // The export may send count queries after it has reached its limit of scanned bytes.
+    // After the export has reached its limit of scanned bytes, it may still send count queries.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
@@ -72,7 +73,10 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   });
 }
 
-/** Returns when all search jobs together had reported this number of scanned bytes; infinite if never. */
+/**
+ * Returns the time in ms at which the last statuses of all search jobs first added up to `most` scanned bytes. Returns
+ * infinity if they never did.
+ */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
   const scanned = new Map<LiveSearch, number>();

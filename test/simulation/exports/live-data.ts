@@ -1,5 +1,6 @@
 /**
- * Messages for simulated searches, which may return wrong or missing rows. Each search also stores the correct result.
+ * Messages that simulated searches find. A search may return wrong rows or omit rows, and also stores its correct
+ * result.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
@@ -24,7 +25,7 @@ export interface LiveDataOptions {
   readonly nowMs: () => number;
   /** Returns the errors for a search that begins now. */
   readonly flaws: () => SearchFlaws;
-  /** True if a search also returns new messages in a period that it already searched. */
+  /** True if a search also returns messages that became searchable in a period that it has already searched. */
   readonly lateJoin: boolean;
   /** True if the service runs a separate search for the histogram. */
   readonly histogramFirst: boolean;
@@ -118,7 +119,7 @@ export class LiveSearch implements Search {
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
-  /** True if the row limit cut off the search within a millisecond. */
+  /** True if the row limit cut off the search between two messages of the same millisecond. */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -197,7 +198,10 @@ export class LiveSearch implements Search {
     return { rows: elements.length, bytes: body.length, pieces: () => [body] };
   }
 
-  /** Chooses a message to omit. A search below its row limit omits none, because no program could detect that. */
+  /**
+   * Chooses a message that the search omits. A search below its row limit omits none, because no program could detect
+   * the omission.
+   */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;

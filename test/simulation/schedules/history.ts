@@ -42,11 +42,13 @@ class History {
   readonly #world: ScheduleWorld;
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
-  /** True if schedule records are removed from the destination; false if statuses and schedules are deleted. */
+  /** True if the damage removes schedule records from the destination. False if it deletes statuses and schedules. */
   readonly #losesRecords: boolean;
-  /** Removed schedule records by name. The operator may write them again with the same content. */
+  /**
+   * Schedule records that were removed, by name. The operator may write a removed record again with the same content.
+   */
   readonly #removed = new Map<string, Uint8Array>();
-  /** True if a manifest was removed, so that the rows of its run cannot be read. */
+  /** True if an export manifest was removed, so that the rows of its run cannot be read any more. */
   #hasLostManifests = false;
   #before: SearchExportSchedule['status'];
   /** Time in ms until which watch events are delayed. */

@@ -37,7 +37,10 @@ const latestWatchMs = 30_000;
 /** Time in ms for which the Job controller may still create pods of a deleted Job. */
 const latestPodMs = 10_000;
 
-/** Throws if all processes together ever exceed the request limits of the user. */
+/**
+ * Checks a random history of request shares. Throws if all processes together ever exceed the request limits of the
+ * user.
+ */
 export function shareHistory(random: Random): ShareHistory {
   const pick = (count: number) => Math.floor(random.next() * count);
   const limits: RequestLimits = {
@@ -112,7 +115,7 @@ export function shareHistory(random: Random): ShareHistory {
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // A new operator cannot list deleted Jobs. The test assumes that no more pods are created for them.
+    // A new operator cannot list Jobs that were deleted earlier. The test assumes that these Jobs create no more pods.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());

@@ -12,7 +12,7 @@ function manifest(file: string): any {
   return documents[0]?.toJS();
 }
 
-/** Returns the figures in MiB of all tables of docs/performance.md, without that of the command `logfleet ui`. */
+/** Returns all memory sizes in MiB from the tables of docs/performance.md, except for the one of `logfleet ui`. */
 function measuredMebibytes(): readonly number[] {
   const rows = readFileSync(join(root, 'docs/performance.md'), 'utf8').matchAll(
     /^\| ([^|]+) \| ([^|]*\d+ MiB[^|]*) \|/gm,

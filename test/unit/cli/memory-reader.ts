@@ -14,9 +14,9 @@ export class MemoryReader implements ResourceReader {
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** Error with which `follow` fails; undefined for success. */
+  /** Error with which `follow` fails. Undefined if it succeeds. */
   failure: Error | undefined;
-  /** Tells followers that the connection has failed, or that it works again. */
+  /** Tells followers that the connection has failed (a message), or that it works again (undefined). */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;
   retained?: () => readonly RetainedResource[];

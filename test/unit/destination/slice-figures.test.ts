@@ -1,4 +1,4 @@
-/** Tests the row counts, sizes and times that a commit record stores for each period (E6). */
+/** Tests the row counts, message sizes and message times that a commit record stores for each period (E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

@@ -55,7 +55,8 @@ describe('a dense millisecond', () => {
     );
   }
 
-  // Two search jobs for the whole millisecond and its count, and ten for the last digits 0 to 9.
+  // The export needs two search jobs to search the whole millisecond and to count its rows. It needs ten more to search
+  // each last digit of the message ids.
   test.each([
     ['one number of rows looks like a limit', [10_000, 2_000], 11_000, 2 + 10],
     ['all numbers of rows look like limits', Array.from(digits, () => 10_000), 50_000, 2 + 10],

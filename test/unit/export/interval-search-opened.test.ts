@@ -24,7 +24,7 @@ const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The service may count one row too few, so the search also reads a fifth page.
+    // The message count of the service may be one too low, so the search also reads a fifth page.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

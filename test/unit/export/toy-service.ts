@@ -59,7 +59,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const isBroken = strikes();
   const newestFirst = inOrder(isBroken ? matching.filter(() => random.next() < 0.7) : matching);
   const isCut = newestFirst.length >= world.limit;
-  // A search by receipt time above the row limit may omit any row.
+  // If a search by receipt time reaches the row limit, the rows that it omits are random.
   const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
   const found = inOrder(pool.slice(0, world.limit));
   const again = found[Math.floor(random.next() * found.length)];

@@ -82,7 +82,7 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/** Returns each part of docs/service.md that no test mentions, except for the sections `unseen`. */
+/** Returns each part of docs/service.md that no test mentions. Ignores the sections in `unseen`. */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,

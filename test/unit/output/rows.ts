@@ -12,7 +12,7 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Passes rows as slices of a larger buffer, and overwrites each row afterwards, as the page reader does. */
+/** Passes each row as a slice of a larger buffer, and overwrites the slice afterwards, as the page reader does. */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 

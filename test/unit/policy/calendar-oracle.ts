@@ -39,7 +39,7 @@ export function maintenanceOf(
   };
 }
 
-/** Returns for each minute whether an upgrade may start. */
+/** Returns for each minute whether the windows and exclusions allow that an upgrade starts. */
 export function startableMinutes(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],

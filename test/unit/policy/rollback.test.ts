@@ -267,7 +267,7 @@ describe('attempts of a rollback', () => {
           'not rolled back: no list of the service shows the time zone of the collector, which its maintenance windows need',
       },
     ]);
-    // The rollback attempt was withdrawn, because its request was never sent.
+    // The operator withdrew the rollback attempt, because it never sent the request of this attempt.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures().failureReasons).toMatchObject([

@@ -168,7 +168,9 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/** Expects that web-9 counts only as in progress while an upgrade to another target runs. */
+/**
+ * Expects that the status counts web-9 as in progress, and in no other state, while an upgrade to another target runs.
+ */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({

@@ -22,7 +22,7 @@ const row = (id: string, seenAtMs: number): Row => ({
 const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<string, TaskReads> =>
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
-/** A page of the list has ten collectors, so collectors 10 to 19 are on page 1. */
+/** Plans the reads of the collector list. Each page has ten collectors, so collectors 10 to 19 are on page 1. */
 function plan(
   entries: readonly Entry[],
   nowMs: number,

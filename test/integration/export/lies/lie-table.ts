@@ -29,7 +29,7 @@ const { truth, pageRows } = small;
 const dayMs = 24 * hourMs;
 /** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/** The operator suspects an unreported row limit only in large searches. */
+/** Uses the large corpus. In small searches, the operator does not suspect an unreported row limit. */
 const inLarge = { corpus: large };
 
 /** Rows about which the service lies, at different positions of a page. */
@@ -68,7 +68,7 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** Returns the row at `index` twice, and omits the next row. */
+/** Puts a copy of the row at `index` in the place of the next row. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;

@@ -59,7 +59,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request in this slot. Resolves to the outcome that the budget gets. */
+  /** Sends a request in this slot. Resolves to the outcome of the request that the budget receives. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,

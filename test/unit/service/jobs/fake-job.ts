@@ -65,7 +65,7 @@ export class FakeJob implements OpenJob {
   readonly options: StatusOptions[] = [];
   readonly queries: PageQuery[] = [];
   deletions = 0;
-  /** Result of a status request, which keeps the search job alive. */
+  /** Returns the status of the fake search job, or throws an error. */
   status: () => Promise<JobStatus> | JobStatus = () => running;
   page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
   records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });

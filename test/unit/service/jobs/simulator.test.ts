@@ -209,7 +209,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // The service now requires cookie B, which the client lacks.
+    // From now on, the service requires a cookie B, which the client does not have.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -303,7 +303,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
       };
-      // Search jobs whose pages are read need no keep-alives.
+      // A search job needs no keep-alives while the client reads its pages.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);

@@ -125,7 +125,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/** Returns the error of the operation when the transport follows this script. */
+/** Returns the error with which the operation fails when the transport follows this script. */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

@@ -94,7 +94,7 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** Simulates this outcome, then calls the operation. Returns its error and its requests. */
+/** Produces this outcome with the fake server, and calls the operation. Returns its error and the requests. */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -115,7 +115,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected error and number of requests of each outcome. */
+/** Expected error of each outcome, and the expected number of requests. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],

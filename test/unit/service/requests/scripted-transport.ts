@@ -1,4 +1,6 @@
-/** Transport that follows a script with one step per request, and a budget that records its slots. */
+/**
+ * Transport that answers requests by a script with one step per request, and a budget that records its request slots.
+ */
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
