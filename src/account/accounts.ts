@@ -67,9 +67,12 @@ interface Shared {
   refusal: Refusal | undefined;
 }
 
-/** Rejection of an access key (401). The key is not sent again before `untilMs` (monotonic ms), unless a person asks. */
+/**
+ * Rejection of an access key (401). The key is not sent again before `untilMs` (monotonic ms), unless a user asks for a
+ * retry.
+ */
 interface Refusal {
-  /** Number of earlier rejections, each of which followed a check of the key. */
+  /** Number of earlier rejections of the same key. Each of them followed a new check of the key. */
   readonly earlier: number;
   readonly untilMs: number;
 }
@@ -81,7 +84,10 @@ interface SecretEntry {
   usedAtMs: number;
   /** Monotonic time in ms at which the Secret was found to be outdated; undefined while its content is current. */
   staleAtMs: number | undefined;
-  /** Number of observed changes of Secrets (`AwaitedSecrets.changes`) before the last read. */
+  /**
+   * Number of changes of Secrets (`AwaitedSecrets.changes`) that were observed before this account last read its
+   * Secret.
+   */
   changes: number;
   reading: Promise<Shared> | undefined;
 }
@@ -140,21 +146,25 @@ export class Accounts {
     const nowMs = this.#options.clock.monotonic();
     entry.staleAtMs = nowMs;
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
-    // Several requests that were in flight at the same time count as one check of the key.
+    // Several requests with the rejected key may have been in flight at once. Their rejections count as one check of
+    // the key.
     if (nowMs < untilMs) return shown;
     const repeated = nowMs < untilMs + refusalRetryMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
   }
 
-  /** Milliseconds until the rejected access key of this Secret is sent again; Infinity if it is not rejected now. */
+  /**
+   * Milliseconds until the rejected access key of this Secret may be sent again. Infinity if the key is not rejected
+   * now.
+   */
   refusedForMs(key: ResourceKey): number {
     const { untilMs = 0 } = this.#entries.get(keyText(key))?.shared?.refusal ?? {};
     const leftMs = untilMs - this.#options.clock.monotonic();
     return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Permits the next request with a rejected access key at once, because a person asked. */
+  /** Permits the next request with a rejected access key immediately, because a user asked for a retry. */
   tryAgain(key: ResourceKey): void {
     const entry = this.#entries.get(keyText(key));
     const { refusal } = entry?.shared ?? {};
@@ -229,7 +239,8 @@ export class Accounts {
     const readAtMs = this.#options.clock.monotonic();
     const { changes } = this.secrets;
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // Removed before the decoding, which may fail: unusable content must not leave the old credentials in use.
+    // The client is removed before the new content is decoded. If decoding fails, the old credentials are no longer
+    // used.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);

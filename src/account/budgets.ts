@@ -70,7 +70,7 @@ export class Budgets {
     }
   }
 
-  /** Smallest limits that the user's Secrets set, including the limits that workers use. */
+  /** Smallest request limits that the user's Secrets set. These limits include the share that workers use. */
   limitsOf(spender: Spender): RequestLimits {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
@@ -124,7 +124,8 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // A worker uses only one access key, but its share reduces the limit of each access key of the user.
+      // A worker sends requests with only one access key, but its share reduces the limit of each access key of the
+      // user.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
@@ -163,7 +164,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the leadership now, so that `sinceMs` is its beginning and not the time of the first request.
+    // The leadership is read now, so that `sinceMs` is the start of the leadership and not the time of the first
+    // request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

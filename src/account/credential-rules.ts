@@ -9,7 +9,7 @@ import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/requests/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
-/** Parsed value of a key of the Secret, or the problem with the value. */
+/** Parsed value of one key of the Secret, or the problem that makes the value unusable. */
 export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | ({ readonly kind: 'problem' } & Explanation);
 
 export type Rule<T> = (text: string) => Parsed<T>;

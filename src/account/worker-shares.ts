@@ -1,5 +1,6 @@
 /**
- * Divides a user's request limits between the operator and its worker pods (B8), and records which workers use a share.
+ * Divides a user's request limits between the operator and its worker pods (B8). It also records which workers use a
+ * share.
  */
 
 /** Limits of a process: requests per second of a user, and concurrent requests of an access key. */
@@ -12,7 +13,10 @@ export interface RequestLimits {
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
-/** Minimum number of concurrent requests of a worker, which must keep search jobs alive while it reads a page. */
+/**
+ * Minimum number of concurrent requests of a worker. A worker needs two, because it keeps search jobs alive while it
+ * reads a page.
+ */
 const minConcurrent = 2;
 /** Shares of a request rate are multiples of 1/1000 request per second, to avoid rounding errors. */
 const stepsPerRequest = 1_000;
@@ -38,7 +42,7 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
   return { workers, share };
 }
 
-/** Returns the request limits that remain for the operator while workers use their shares. */
+/** Returns the request limits that remain for the operator after the shares of the workers are subtracted. */
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
   let steps = stepsOf(limits.requestsPerSecond);
@@ -47,7 +51,7 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // The operator keeps its minimum even if a user lowers the limits while Jobs run.
+  // The operator keeps its own minimum of requests, even if a user lowers the limits while Jobs run.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),

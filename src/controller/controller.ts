@@ -125,7 +125,7 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The queue may have reported the key before the first list of resources was complete.
+    // The queue may have reported a ready key before the first list of resources was complete.
     this.#startSoon();
   }
 

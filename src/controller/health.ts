@@ -16,7 +16,7 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** Two sentences: why nothing happens, and what the user can do about it. */
+  /** Two sentences for the user: why nothing happens, and how to change that. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
@@ -92,7 +92,7 @@ export function transitionsTo(
 ): readonly ResourceEvent[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
-  // The first status causes an Event only if work has begun or there is a problem.
+  // The first status of a resource causes an Event only if work has begun or there is a problem.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');

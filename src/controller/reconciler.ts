@@ -3,7 +3,7 @@ import type { ResourceKey } from '../host/host.ts';
 
 /** Result of a reconcile that threw no error. */
 export interface Result {
-  /** Delay in ms until the next reconcile; Infinity to wait for a change of the resource. */
+  /** Delay in ms until the next reconcile. Infinity means that only a change of the resource causes a reconcile. */
   readonly delayMs: number;
   /** True if `logfleet run DIR` may end without waiting for this resource. */
   readonly settled: boolean;
@@ -23,7 +23,9 @@ export interface Reconciler {
 /** Minimum delay in ms before the next reconcile. A delay of 0 could cause an endless loop. */
 const shortestDelayMs = 1;
 
-/** Returns a result with a delay in ms. An infinite delay becomes `stallRetryMs` if the resource has work left. */
+/**
+ * Returns a result with a delay in ms. If the resource still has work to do, an infinite delay becomes `stallRetryMs`.
+ */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;
   return { delayMs: isForgotten ? stallRetryMs : Math.max(shortestDelayMs, delayMs), settled };

@@ -1,4 +1,4 @@
-/** Functions for fields that all statuses contain, such as times. */
+/** Functions for the fields that the statuses of all kinds contain, such as times. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 

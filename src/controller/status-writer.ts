@@ -26,7 +26,7 @@ export interface StatusWriterOptions<K extends KindName> {
   /** Minimum interval in ms between two writes in which only counts have changed. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Returns whether the process is about to end. Changed counts are then written immediately. */
+  /** Returns whether the process is about to end. If it is, changed counts are written immediately. */
   readonly draining: () => boolean;
 }
 
@@ -42,7 +42,7 @@ export class StatusWriter<K extends KindName> {
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
   #isOutdated = false;
-  /** Status before the first write without an answer. No Event has reported that write. */
+  /** Status as it was before the first write that got no answer. No Event has reported the change of that write. */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
@@ -64,7 +64,7 @@ export class StatusWriter<K extends KindName> {
     return status === resource.status || !status ? resource : { ...resource, status };
   }
 
-  /** Returns the status that this process wrote last, unless another writer has replaced that status. */
+  /** Returns the status that this process wrote last. Returns undefined if another writer has replaced it since. */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
       ? this.#written.status
@@ -102,8 +102,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Tells the host if the resource already shows this status, and returns the delay in ms until the next check. Returns
-   * undefined if the status must be written.
+   * If the resource already shows this status, tells the host and returns the delay in ms until the next check.
+   * Otherwise returns undefined, and the status must be written.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -131,23 +131,26 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // The host reports the other writer's change, and a new status is then computed.
+      // The host reports the other writer's change to the controller, which then computes a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // The write may have succeeded, so the status in the cache is used.
+      // The failed write may have taken effect, so the next call compares with the status in the cache.
       this.#written = undefined;
       this.#unreported ??= { status: before };
       throw error;
     }
-    // The cache contains the same object, because copies of thousands of statuses would double the memory.
+    // The cache contains the same status object. A copy would double the memory that thousands of statuses need.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
     if (health) this.#report(before, status, health);
   }
 
-  /** Publishes Events about the changes since the status `before`, or since an older unreported status. */
+  /**
+   * Publishes Events about all changes since the status `before`, or since an older status whose changes were not
+   * reported.
+   */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;

@@ -1,5 +1,5 @@
 /**
- * Measures how long changed resources wait until their status shows the new generation. A high age means that the
+ * Measures how long a changed resource waits until its status shows the new generation. A long wait means that the
  * operator does not reconcile.
  */
 import { keyText } from '../base/key-text.ts';
@@ -27,12 +27,12 @@ export class UnobservedChanges {
     this.#read = read;
   }
 
-  /** Records a change of a resource or of its status. `nowMs` is monotonic time. */
+  /** Records that a resource or its status has changed. `nowMs` is monotonic time. */
   changed({ namespace, name }: ResourceKey, nowMs: number): void {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // Status writes of this process are not reported, so the status may already show the earlier change.
+    // The host does not report status writes of this process, so the status may already show the earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;

@@ -20,7 +20,7 @@ const maxDelayMs = 300_000;
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  /** Called when a key is ready, possibly during a call of `add` or `done`. */
+  /** Called when a key becomes ready. The call can happen inside a call of `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -34,7 +34,7 @@ export class WorkQueue {
   readonly #ready: string[] = [];
   /** Ready keys of resources with work in progress, in order. */
   readonly #readyUnderWay: string[] = [];
-  /** Keys from `#dirty` whose resources have work in progress. */
+  /** Keys in `#dirty` whose resources have work in progress. */
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
@@ -151,7 +151,7 @@ export class WorkQueue {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** Number of different keys: ready, being processed, delayed or failed. */
+  /** Number of different keys in the queue: ready, being processed, delayed, or failed before. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;

@@ -19,7 +19,7 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/** Error of the last read of the collector list, and the time of its retry. */
+/** Error of the last read of the collector list, with the time of the next attempt. */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
@@ -46,14 +46,14 @@ export interface ListingUser {
   readonly secret: string;
   /** Maximum age of the rows in ms. */
   readonly resyncMs: number;
-  /** Called when the policy must be reconciled because of new rows, builds or problems. */
+  /** Called when new rows, builds or problems require a reconcile of the policy. */
   readonly onNews: () => void;
 }
 
 interface User extends ListingUser {
   /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
   share: number;
-  /** Whether the policy is notified only of changes that concern it. */
+  /** Whether the policy is idle. An idle policy is notified only of changes that concern it. */
   isAtRest: boolean;
 }
 
@@ -62,7 +62,7 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Secrets that a policy was asked to check since the last read of the whole list began. */
+  /** Secrets about which a policy was notified since the last read of the whole list began. */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
   /** Whether idle policies know of a problem, and must be notified when the problem ends. */
@@ -80,7 +80,7 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Merged order of the lists for two builds; undefined when one list shows all collectors. */
+  /** Common order of the lists for two builds. Undefined when one list shows all collectors. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -99,12 +99,15 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /** Builds that the service offers, with the time of the request; undefined until the first answer (4.7). */
+  /** Builds that the service offers (section 4.7), with the time of the request. Undefined until the first answer. */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
 
-  /** Monotonic time in ms at which the newest complete read of the collector list began, if any. */
+  /**
+   * Monotonic time in ms at which the newest complete read of the collector list began. Undefined before the first
+   * complete read.
+   */
   completeSinceMs(): number | undefined {
     return this.#completeSinceMs;
   }
@@ -122,7 +125,7 @@ export class FleetListing {
     return this.#lastSweepMs;
   }
 
-  /** Failure of a kind of read that has not succeeded since; undefined when there is none. */
+  /** Returns the error of a kind of read whose last attempt failed. Undefined if no kind of read fails now. */
   problem(): ListingProblem | undefined {
     for (const { error, untilMs } of Object.values(this.#failures)) if (error) return { error, retryAtMs: untilMs };
     return undefined;
@@ -149,7 +152,7 @@ export class FleetListing {
     return position === undefined || position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
-  /** Counter that changes whenever the order of the list may change. */
+  /** Counter that changes whenever the order of the collector list may have changed. */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
@@ -235,7 +238,9 @@ export class FleetListing {
     this.#resync = { atMs, timer };
   }
 
-  /** Monotonic time in ms at which the list of builds must be read again; Infinity if a read is already requested. */
+  /**
+   * Monotonic time in ms at which the list of builds must be read again. Infinity if that read is already requested.
+   */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
     return this.#builds.sentAtMs + resyncMs;
@@ -265,7 +270,10 @@ export class FleetListing {
     for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
   }
 
-  /** Notifies one policy for each Secret, which then checks whether the Secret still belongs to this account (U9). */
+  /**
+   * For each Secret, notifies one of its policies. That policy checks whether the Secret still belongs to this account
+   * (U9).
+   */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
@@ -282,7 +290,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // Waits until all reads of the current turn of the event loop are requested.
+      // The loop starts only after all reads of this turn of the event loop were requested.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -293,7 +301,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // There is no `await` since the last check for requested reads, so no request is missed.
+      // The loop does not `await` between its last check for requested reads and this line, so it misses no request.
       this.#running = false;
     }
   }
@@ -302,7 +310,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return { kind: 'builds', read: () => this.#readBuilds() };
     }
-    // Single pages are read before the whole list, because upgrades wait for them.
+    // Single pages are read before the whole list, because running upgrades wait for these pages.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -334,7 +342,7 @@ export class FleetListing {
   }
 
   /**
-   * Notifies the policies of new rows.
+   * Notifies the policies whose collectors have new rows.
    * @param isForAll whether idle policies are also notified
    */
   #notify(isForAll: boolean): void {
@@ -447,7 +455,7 @@ export class FleetListing {
     return undefined;
   }
 
-  /** Returns whether the listing may hide a collector. In doubt, the first read returns true. */
+  /** Returns whether the listing may hide a collector. If this is uncertain, the first read returns true. */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
     const witness = view.witness(counts, this.#completeSinceMs === undefined);
@@ -461,7 +469,7 @@ export class FleetListing {
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!answer) {
-      // After a change of the page size, the same page number means other rows.
+      // After a change of the page size, a page number refers to other rows, so requested pages are dropped.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -475,7 +483,10 @@ export class FleetListing {
     if (this.#wantPages.size === 0) this.#notifyOfRead(false);
   }
 
-  /** Returns whether a collector was missed, because the listing for `build` shows more collectors on other builds. */
+  /**
+   * Reads a part of the listing for `build`. Returns whether it shows more collectors on other builds than the sweep
+   * has seen.
+   */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
     let shown = 0;
@@ -507,7 +518,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A page that still fails is read before the sweep continues. Without such a page, the sweep replaces the failed read.
+    // A page whose read failed is read again before the sweep continues. If no page is left, the sweep replaces the
+    // failed read.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 
@@ -517,7 +529,7 @@ export class FleetListing {
   }
 }
 
-/** Kinds of reads. The failure of a kind lasts until a read of the same kind succeeds. */
+/** Kinds of reads. After a failed read, the failure stays until a read of the same kind succeeds. */
 type ReadKind = 'builds' | 'page' | 'sweep';
 
 interface Step {
@@ -529,12 +541,12 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Collectors of each listing (for one or two builds), in the order of the listing. */
+  /** Collectors in each listing, in the order of the listing. There is one listing for each requested build. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether a comparison with another list has shown that this list hides no collector. */
+  /** Whether a comparison with the list for another build has shown that this list hides no collector. */
   readonly proven: boolean;
 }
 

@@ -1,15 +1,15 @@
 /**
- * Last known rows of all collectors of an account. Each changed row is passed to the policies that select the
+ * Last known rows of all collectors of an account. Each changed row is passed to the policies that select its
  * collector.
  *
- * Invariant: an older answer that arrives later is ignored.
+ * Invariant: an answer that is older than a stored row does not change this row.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
 export interface Row {
   readonly collector: Collector;
-  /** Monotonic time in ms of the newest request that showed the collector. */
+  /** Monotonic time in ms of the newest request whose answer showed the collector. */
   readonly seenAtMs: number;
   /** Position of the collector in the whole list, from 0; -1 when unknown. */
   readonly position: number;
@@ -42,7 +42,7 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Counter that changes whenever the position of a row may change. */
+  /** Counter that changes whenever the position of a row may have changed. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
@@ -99,7 +99,7 @@ export class FleetRows {
     }
   }
 
-  /** Returns whether a collector of the previous read of the list is missing now. */
+  /** Returns whether a collector that the previous read of the list showed is missing now. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -111,7 +111,10 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /** Yields collector ids in the order of a field's text, from the text `from` until `isIn` is false. */
+  /**
+   * Yields the ids of collectors, sorted by the text of a field. Begins at the text `from` and ends when `isIn` returns
+   * false.
+   */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -164,7 +167,7 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // The service may answer with an older `lastSeenAliveMs` than before.
+    // The service may answer with a `lastSeenAliveMs` that is older than in an earlier answer.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

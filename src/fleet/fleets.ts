@@ -15,14 +15,14 @@ export interface FleetsOptions {
   readonly log: Logger;
   /** Whether this process may send requests to services. */
   readonly active: () => boolean;
-  /** Called for a policy that may have gained or lost collectors. */
+  /** Called for a policy that may have gained or lost the ownership of collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /** Ownership tables by host name of the service. They are kept while this process leads. */
+  /** Ownership tables by host name of the service. A table is kept until this process stops leading. */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {

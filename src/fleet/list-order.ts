@@ -12,12 +12,12 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each place in the order, the number of earlier collectors that the first list shows. */
+  /** For each index in the order: how many collectors before this index the first list shows. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Merges two lists of collectors. A collector in neither list keeps its former place.
+   * Merges two lists of collectors. A collector that is in neither list keeps its position from the former order.
    * @param present whether a collector of the former order still exists
    */
   constructor(
@@ -32,13 +32,13 @@ export class ListOrder {
     for (const [place, { id }] of this.#listed.entries()) this.#places.set(id, place);
   }
 
-  /** Place of a collector among all collectors; undefined if neither list showed the collector. */
+  /** Index of a collector in the common order of both lists. Undefined if neither list has shown the collector. */
   place(id: string): number | undefined {
     return this.#places.get(id);
   }
 
   /**
-   * Expected position of a collector in the first list; undefined if neither list showed the collector.
+   * Expected position of a collector in the first list. Undefined if neither list has shown the collector.
    * @param revision counter that changes when the result of `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
@@ -71,7 +71,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts collectors that only the second list contains and that come before `one`.
+    // Collectors that only the second list contains are inserted if they come before `one`.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);

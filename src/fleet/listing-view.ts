@@ -9,8 +9,8 @@ import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
   /**
-   * Build for which the list is requested (undefined: the latest), and a second build if the first list hides
-   * collectors.
+   * Build for which the list is requested; undefined stands for the latest build. If the first list hides collectors, a
+   * second build follows.
    */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
@@ -62,7 +62,10 @@ export class View {
     return others.findLast((build) => this.#targeted.has(build)) ?? leastUsed(untargeted, counts);
   }
 
-  /** Returns this view with a second build, if another build is offered. */
+  /**
+   * Returns a view that also requests the list for a second build. Undefined if this view already has a second build,
+   * or if the service offers no other build.
+   */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
     const second = leastUsed(
@@ -91,7 +94,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for this build hides collectors, so a second list is needed.
+  // The list for this build hides collectors that run it, so the list for a second build is also needed.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

@@ -37,7 +37,7 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Last ended upgrade of each collector. Another policy may upgrade the collector after a later list shows the
+   * Last ended upgrade of each collector. Another policy may upgrade the collector only after a later list shows its
    * version.
    */
   readonly #landings = new Map<
@@ -116,7 +116,7 @@ export class Ownership {
     }
   }
 
-  /** Returns the collectors of this policy whose owner may have changed, and clears their list. */
+  /** Returns the collectors of this policy whose owner may have changed. The next call returns only later changes. */
   takeChanged(uid: string): Iterable<string> {
     this.#toNotify.delete(uid);
     return this.#dirty.take(uid);
@@ -148,7 +148,7 @@ export class Ownership {
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade that is running, or that a list of collectors must still confirm. */
+  /** Records an upgrade of a collector. The upgrade is running, or a list must still confirm its result. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
@@ -175,7 +175,7 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Forgets the upgrades of a policy whose ledger was read again. */
+  /** Forgets the upgrades of a policy, because the policy's ledger is read again. */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
@@ -190,7 +190,7 @@ export class Ownership {
    * @param seenMs monotonic time in ms; lists have shown all upgrades that ended before this time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // The upgrades are sorted by their ends, so the loop stops at the first upgrade to keep.
+    // The upgrades are sorted by end time, so the loop stops at the first upgrade that must be kept.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);

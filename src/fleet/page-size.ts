@@ -45,13 +45,13 @@ export class PageSize {
     return true;
   }
 
-  /** Records that a request was answered with `rows` rows. Returns whether the list ends here. */
+  /** Records how many rows an answer contained. Returns whether the list ends with this answer. */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The list continues after a short page, so the service limits the size of pages.
+    // The list continues after a page with fewer rows than requested, so the service limits the size of pages.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);

@@ -19,8 +19,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind, updated until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True once the cache has been filled. Until then, `list` and `get` may miss resources. Listeners of the last
-   * resource in the first list already see true.
+   * True once the cache is filled. Until then, `list` and `get` may miss resources. Listeners that are called for the
+   * last resource of the first list already see true.
    */
   synced(): boolean;
   list(): Iterable<R>;
@@ -73,7 +73,7 @@ export const maxShardBytes = 512 * 1024;
  * it fails with `host.conflict`.
  */
 export interface LedgerStore {
-  /** Reads one ledger object of `owner`. Returns undefined if the object does not exist. */
+  /** Reads one object of the ledger that belongs to `owner`. Returns undefined if the object does not exist. */
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined>;
   /**
    * Writes one complete ledger object and returns its new version. Fails with `host.conflict` if the stored version is
@@ -132,9 +132,9 @@ export interface SecretReader {
 export interface Leadership {
   /** True while this process leads. Its leadership ends some time before another process may take over. */
   isLeader(): boolean;
-  /** Number of times that this process became leader. Facts of an earlier term may be outdated. */
+  /** Number of times that this process became leader. Facts from an earlier term of leadership may be outdated. */
   term(): number;
-  /** True if the former leader did not release its leadership, for example after a crash (B6). */
+  /** True if the former leader did not release the Lease or lock, for example because it crashed (B6). */
   tookOverByForce(): boolean;
   /** Calls `listener` when this process becomes leader or stops leading. */
   subscribe(listener: () => void): () => void;
@@ -158,7 +158,7 @@ export interface Host {
    * resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Called when the status of a checked resource needs no write. */
+  /** Tells the host that a resource was checked and that its status needs no write. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Creates a resource in the namespace of its owner. The cache contains the resource some time later. Fails with

@@ -18,7 +18,10 @@ import { type Notification, notificationOf } from './notification.ts';
 import { decodeWebhook, invalid, type Webhook } from './webhook.ts';
 
 const mostQueued = 100;
-/** With the delays of `backoffMs`, the last attempt is about five minutes after the first. */
+/**
+ * Maximum number of attempts to deliver a notification. With the delays of `backoffMs`, the last attempt is about five
+ * minutes after the first.
+ */
 const mostTries = 10;
 
 export interface NotifierOptions extends Ports {

@@ -53,17 +53,17 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy with a correct status and nothing to do need not wait for other policies.
+    // A policy whose status is correct and that has nothing to do need not wait for the claims of other policies.
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // The stored changes may have made the counts wrong. The next decision corrects the counts immediately.
+    // The counts may have changed while the decision was stored. If so, the next decision corrects them immediately.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // Before `logfleet run DIR` ends, it writes each status without delay, so that the status shows the final counts.
+    // Before `logfleet run DIR` ends, it writes each delayed status, so that the status shows the final counts.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
@@ -85,7 +85,7 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The shown conditions still hold, so this write only confirms people's requests.
+    // The shown conditions still hold, so this write only confirms requests that users made with annotations.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const recheckDelayMs = Math.min(recheckMs(health, problem), binding.heldForMs());
@@ -95,7 +95,7 @@ export class Applier {
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
-  /** Milliseconds until the next build reaches `minAge`; Infinity without such a build. */
+  /** Milliseconds until the next build reaches `minAge`. Infinity if no build is about to reach it. */
   #untilMs(nextBuild: NextBuild | undefined): number {
     return nextBuild ? nextBuild.atMs - this.#runtime.environment.clock.now() : Infinity;
   }
@@ -107,7 +107,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The upgrades may not be stored in the ledger, so they are not requested.
+      // The ledger may not contain these upgrades, so they must not be requested.
       posting.withdraw(post);
       throw error;
     }
@@ -139,10 +139,11 @@ export class Applier {
   }
 }
 
-/** Milliseconds until the operator evaluates a policy again, unless an event triggers an evaluation. */
+/** Milliseconds until the operator evaluates the policy again, unless an event triggers the evaluation earlier. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed: the policy is notified when its Secret changes (C2), and when a refused request was repeated.
+  // No timer is needed, because the policy is notified when its Secret changes (C2) or when a refused request was
+  // repeated.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

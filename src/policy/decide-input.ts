@@ -1,4 +1,4 @@
-/** Input of `decide`: all known facts about the policy at one time. */
+/** Input of `decide`: all facts that are known about a policy at one moment. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -11,14 +11,14 @@ import type { PolicyMemberIndex } from './members/policy-member-index.ts';
 import type { MaintenanceCalendar } from './schedule/maintenance-calendar.ts';
 import type { PolicySettings } from './settings.ts';
 
-/** Collectors that this policy selects and that belong to other policies. */
+/** Collectors that this policy selects but that belong to other policies. */
 export interface Overlap {
   /** Policy (namespace/name) that owns most of the selected collectors of other policies. */
   readonly winner: string;
   readonly collectors: number;
 }
 
-/** The parts of the collector listing that a decision reads. */
+/** Members of the collector listing that a decision reads. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
@@ -28,24 +28,27 @@ export interface Observation {
   readonly listing: ListingFacts;
   /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
-  /** Whether a newer build becomes the target once it reaches `minAge`. */
+  /** Whether a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
   /** Answers to upgrade requests since the last stored decision, by collector id. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
   /** Statuses of upgrade tasks since the last stored decision, by collector. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Newest message counts of a stage, or the last error; undefined until a search has ended. */
+  /** Newest message counts of a stage, or the error of the last count. Undefined until a count has ended. */
   readonly messages: AnalysisReading | undefined;
   /** Collectors with an unsent or unanswered upgrade request of this process. */
   readonly inFlight: ReadonlySet<string>;
-  /** Number of stored and unsent upgrades. They are withdrawn if the policy may no longer start upgrades. */
+  /**
+   * Number of upgrades that are stored and not requested yet. They are withdrawn if the policy may no longer start
+   * upgrades.
+   */
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */
   readonly room: number;
   /** Reason why no upgrade may start, as text after "waiting for"; undefined when upgrades may start. */
   readonly heldBy: string | undefined;
-  /** Error that prevents the use of the service or its credentials. */
+  /** Error because of which the service or its credentials cannot be used. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
   /** Whether a ledger of this policy was ever stored. */

@@ -50,7 +50,7 @@ export interface Decision extends LedgerChange {
   readonly needsLedger: boolean;
   /** Ledger entries of the upgrades to request after `changes` are stored (U2). */
   readonly post: readonly Entry[];
-  /** Whether the policy still needs the requests that it sends for itself. A failure of requests that it no longer needs ends. */
+  /** Which kinds of its own requests the policy still needs. When a kind is no longer needed, its failure ends. */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
@@ -60,13 +60,13 @@ export interface Decision extends LedgerChange {
   readonly health: Health;
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
-  /** Number of collectors, and counts by state, after this decision. */
+  /** Number of the policy's collectors and counts by state, both after this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
   /** Number of upgrades that this decision withdraws before they are requested. */
   readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
-  /** Whether nothing is left to do until `requeueAfterMs`. */
+  /** True if the policy has nothing to do until `requeueAfterMs`. */
   readonly isAtRest: boolean;
 }
 
@@ -87,7 +87,7 @@ export function decide(input: DecideInput): Decision {
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
-  // After the start of a stage or a retry, another decision follows immediately.
+  // After a stage has started or a user has retried the rollout, the next decision follows immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
@@ -125,8 +125,8 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Which requests the policy needs next. While a failure holds POSTs, collectors that are left to upgrade need them. Between two
- * upgrades, the next upgrade may need reads of its task.
+ * Returns which kinds of requests the policy needs next. While POSTs pause after a failure, they are needed for
+ * collectors that are left to upgrade. Between two upgrades, task reads may be needed for the next upgrade.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -155,8 +155,8 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
 }
 
 /**
- * Returns whether the counts of a stored decision are still correct (H3). They change, for example, when a collector
- * gets a new owner (U13).
+ * Returns whether the counts of a stored decision are still correct (H3). The counts change, for example, when a
+ * collector gets a new owner (U13).
  */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
@@ -167,13 +167,13 @@ interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
 }
 
-/** Applies answers, listings and people's annotations to the ledger. */
+/** Applies the service's answers, the listings and the users' annotations to the ledger. */
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // New failures are counted first, so that a user's retry resets these failures as well.
+  // New failures are counted before the annotations are applied, so that a user's retry also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -252,7 +252,7 @@ function hasNothingToDo(
   return !isOpen && (counts.pending === 0 || policy.spec.mode === 'Observe');
 }
 
-/** Estimated wall time in ms of the last upgrade's end. Undefined while the rollout waits for a user. */
+/** Estimated wall time in ms at which the last upgrade ends. Undefined while the rollout waits for a user. */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
   pending: PendingChanges,
@@ -274,7 +274,7 @@ function isChecking({ recovery }: RolloutState): boolean {
 
 /** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // While the service cannot be used, logfleet does not know how running upgrades end.
+  // The service cannot be used, so logfleet cannot learn how running upgrades end.
   if (observation.problem && health.stalled) return true;
   // A build may need days to reach `minAge`, so `logfleet run DIR` ends while the policy waits.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
@@ -285,7 +285,7 @@ function isSettled({ policy, observation }: DecideInput, health: Health, open: n
 /** Period in ms over which the throughput of a rollout is measured. */
 const measuredMs = 15 * 60_000;
 
-/** Ended upgrades per ms in the last 15 minutes; undefined when none ended. */
+/** Number of upgrades that ended per ms in the last 15 minutes. Undefined if none ended. */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   let ended = 0;
   let sinceMs = wallMs;

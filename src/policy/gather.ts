@@ -19,21 +19,23 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result when no decision about the policy is possible yet. */
+/** Result that is returned while no decision about the policy is possible. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
   /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
-  /** Next build of a policy without a target, when all builds are younger than `minAge`. */
+  /**
+   * Build that becomes the target next. Set if the policy has no target, because all builds are younger than `minAge`.
+   */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
-  /** Known facts before the collectors are read; undefined when the Secret or the ledger cannot be used. */
+  /** Facts that are known before the collectors are read. Undefined if the Secret or the ledger cannot be used. */
   readonly soFar?: SoFar;
 }
 
 export interface Ready {
   readonly kind: 'ready';
-  /** Build that becomes the target when it reaches `minAge`. */
+  /** Build that becomes the target when its age reaches `minAge`. */
   readonly nextBuild: NextBuild | undefined;
   readonly bound: Bound;
   /** Whether this decision begins a new rollout. */
@@ -44,7 +46,7 @@ export interface Ready {
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Answers and task statuses that the decision uses. They are kept until the decision is stored. */
+  /** Answers and task statuses on which the decision is based. They are kept until the decision is stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;
@@ -189,7 +191,8 @@ export class Gatherer {
   }
 
   /**
-   * Result for a policy whose collectors are not known yet. A rollback continues even without the target build (R7).
+   * Result for a policy whose collectors are not known yet. A rollback continues even if the target build is missing
+   * (R7).
    */
   #unread(
     { account, listing }: Bound,
@@ -243,7 +246,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The history in the status shows the final counts of the former rollout.
+    // The former rollout is added to the history in the status with its final counts.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -256,13 +259,16 @@ function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | und
   return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
 }
 
-/** Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if it can be. */
+/**
+ * Message that says why the target cannot be rolled out, for example because no build is old enough. Undefined if the
+ * target can be rolled out.
+ */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/** Returns the answers whose upgrades are open in the ledger. All other answers are outdated. */
+/** Returns the answers whose upgrades have not ended according to the ledger. All other answers are outdated. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

@@ -24,7 +24,7 @@ export interface PolicyEnvironment {
   readonly attempts: AttemptCounter;
   /** Requests another reconcile of this policy. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Whether this process is about to end and starts no new upgrades. */
+  /** Whether this process is about to end, so that it starts no new upgrades. */
   readonly draining: () => boolean;
 }
 

@@ -15,10 +15,10 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
-/** Called with the known facts about a policy, instead of sending or writing anything. */
+/** Receives all known facts about a policy. This process then sends and writes nothing. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** Interval in ms between reports of a process that only observes. */
+/** Interval in ms between two reports of a process that only observes policies. */
 const lookAgainMs = 1_000;
 interface Running {
   readonly runtime: PolicyRuntime;
@@ -30,7 +30,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** If set, this process only observes and calls this function for each policy. */
+  /** If set, this process changes nothing. It only calls this function for each policy. */
   readonly onlyLook?: OnlyLook;
 }
 
@@ -83,7 +83,7 @@ export class PolicyReconciler implements Reconciler {
     try {
       return await this.#decide(policy, running);
     } catch (error) {
-      // After an error, the ledger in memory may differ from the stored one, so it is read again.
+      // After an error, the ledger in memory may differ from the stored ledger, so the stored ledger is read again.
       running.runtime.doubt();
       throw error;
     }

@@ -30,8 +30,7 @@ export class PolicyRuntime implements PostingPolicy {
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
   /**
-   * Whether the counts changed while the last decision was stored, so that the next decision must write the status
-   * (H3).
+   * Whether the counts changed while the last decision was stored. If so, the next decision must write the status (H3).
    */
   isStatusOutdated = false;
   readonly #term: number;
@@ -126,11 +125,11 @@ export class PolicyRuntime implements PostingPolicy {
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
       !asksToAbort(newest, kept.known.header) &&
-      // A decision must evaluate the failure before another upgrade starts.
+      // A decision must evaluate the failed upgrade before another upgrade starts.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Until the request is sent, another policy may take the collector over (U13).
+      // Another policy may take the collector over until the upgrade request is sent (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -140,7 +139,9 @@ export class PolicyRuntime implements PostingPolicy {
     return this.calendar.current(spec).verdict(this.environment.clock.now(), zone).kind === 'open';
   }
 
-  /** Reports a started upgrade to the ownership table, because its policy may be deleted during the upgrade (U13). */
+  /**
+   * Reports a started upgrade to the ownership table, because the policy may be deleted while the upgrade runs (U13).
+   */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, owner } = this;
     binding.succeeded('posts');

@@ -34,7 +34,10 @@ export class ServiceBinding {
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
   #buildsDoubtedMs = -Infinity;
-  /** Failures of the service that do not concern a single collector. Each lasts until a request of its kind succeeds. */
+  /**
+   * Failures of the service that do not concern a single collector. A failure lasts until a request of the same kind
+   * succeeds.
+   */
   #failures = newFailures();
 
   constructor(environment: PolicyEnvironment, owner: OwnerRef, onNews: () => void) {
@@ -86,7 +89,10 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Error that prevents use of the service; undefined if there is no error, or if the error may be temporary. */
+  /**
+   * Returns the error that prevents use of the service. Returns undefined without an error, or if the error may be
+   * temporary.
+   */
   problem(): LogfleetError | undefined {
     const unlisted = this.#bound?.listing.problem()?.error;
     if (unlisted) return this.#noteRefusal(unlisted);
@@ -105,14 +111,17 @@ export class ServiceBinding {
     return asked.some((kind) => this.#isHeld(kind)) ? 'the service, which failed a moment ago' : undefined;
   }
 
-  /** Whether the service refused the last POST for a reason that a person must correct. Then stored POSTs are not sent. */
+  /**
+   * Whether the service refused the last POST for a reason that a user must correct. If so, stored upgrades are not
+   * requested.
+   */
   refusesPosts(): boolean {
     return this.#isHeld('posts') && this.#failures.posts.error?.handling.kind === 'stall';
   }
 
   /**
-   * Maximum number of requests of this kind that may be sent now: after a failure none for a while, and then one at a time until
-   * a request succeeds.
+   * Maximum number of requests of this kind that may be sent now. After a failure, no request is sent for a while. Then
+   * one request at a time is sent until a request succeeds.
    * @param inFlight number of requests of this kind that are not answered yet
    */
   roomFor(kind: Asked, inFlight: number): number {
@@ -129,7 +138,8 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // The first of several equal errors is kept, so that the address of each failed request does not change the status.
+    // Of several errors with the same code, the first one is shown. Otherwise the address of each failed request would
+    // change the status.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
     // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
@@ -149,14 +159,14 @@ export class ServiceBinding {
     this.#failures[kind].succeeded();
   }
 
-  /** Ends the failures of a kind of request, because the policy needs no such request now. */
+  /** Ends the failure of a kind of request, because the policy now needs no request of this kind. */
   unneeded(kind: Asked): void {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);
     this.#onNews();
   }
 
-  /** Milliseconds until new requests may be sent after a failure; Infinity without a failure. */
+  /** Milliseconds until new requests may be sent after a failure. Infinity if no request has failed. */
   heldForMs(): number {
     const { clock, accounts } = this.#environment;
     const heldMs = asked.filter((kind) => this.#isHeld(kind)).map((kind) => this.#failures[kind].untilMs);
@@ -164,7 +174,7 @@ export class ServiceBinding {
     return Math.min(refusedForMs, ...heldMs.map((untilMs) => untilMs - clock.monotonic()));
   }
 
-  /** Permits failed requests at once, because a person asked. */
+  /** Permits requests that failed to be sent again immediately, because a user asked for a retry. */
   tryAgain(secret: ResourceKey): void {
     this.#environment.accounts.tryAgain(secret);
     for (const failures of Object.values(this.#failures)) failures.tryAgain();

@@ -1,7 +1,7 @@
 /** Time and size limits of the upgrade protocol (rules U1 to U14). Tests and demos can change them. */
 
 export interface PolicySettings {
-  /** Grace period in ms. A listing requested this long after a change shows the change. */
+  /** Grace period in ms. A listing that is requested this long after a change is sure to show the change. */
   readonly graceMs: number;
   /** Age in ms of a running upgrade at which a new listing decides how it has ended (U5). */
   readonly openLimitMs: number;
@@ -34,7 +34,8 @@ export const policySettings: PolicySettings = {
 };
 
 /**
- * Returns settings for this grace period. With a short grace period, as in a simulator, upgrade tasks are read sooner.
+ * Returns the settings that depend on the grace period. If it is short, as in a simulator, upgrade tasks are read
+ * sooner.
  */
 export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
   return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };

@@ -80,7 +80,7 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
 /** Returns the state of a run from its conditions and its deletion time. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A user may have removed the name of the manifest from the status.
+  // The condition alone is not enough, because a user may have removed the name of the manifest from the status.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

@@ -25,7 +25,7 @@ export interface Run {
   readonly state: RunState;
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
-  /** Undefined if the run is announced and does not exist yet. */
+  /** Existing SearchExport of the run. Undefined if the run is announced in the status and does not exist yet. */
   readonly resource?: SearchExport | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface ScheduleSnapshot {
   readonly isPaused: boolean;
   /** Exported time ranges in the schedule records or the status, sorted and without overlaps. */
   readonly covered: readonly TimeRange[];
-  /** Exported time ranges in the schedule records, sorted and without overlaps. */
+  /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];
@@ -72,7 +72,7 @@ export interface ScheduleSnapshot {
 export interface ScheduleDecision {
   /** Complete runs that need a schedule record. */
   readonly record: readonly Run[];
-  /** Failed and stalled runs to delete before the status is written, because the user wants to repeat them. */
+  /** Failed and stalled runs that the user wants to repeat. They are deleted before the status is written. */
   readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written. */
   readonly remove: readonly Run[];
@@ -86,9 +86,9 @@ export interface ScheduleDecision {
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Time up to which everything since the start of the schedule is exported. */
+  /** Time before which everything is exported, counted from the start of the schedule. */
   readonly coveredUntilMs: number;
-  /** True if everything up to the end of the schedule is exported. */
+  /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
   /** Latest time of the cron schedule at which a due run ends, if any. */
   readonly lastTickMs: number | undefined;
@@ -96,7 +96,10 @@ export interface ScheduleDecision {
   readonly nextDueMs: number | undefined;
 }
 
-/** Maximum number of failed runs. A schedule with this many creates no more runs until the user retries some (S5). */
+/**
+ * Maximum number of failed runs. At this number, a schedule creates no more runs until the user retries failed runs
+ * (S5).
+ */
 export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
 export const mostCounted = 1_000;
@@ -113,7 +116,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // Active runs count towards the limit of failed runs, because each of them can fail.
+  // Active runs are subtracted from the number of failed runs that is still allowed, because each active run can fail.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -152,14 +155,14 @@ export function dueTimeOf(
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
   // After a change of the cron schedule, an existing run can end later than the last cron time. Runs in the future are
-  // ignored, because a wrong clock may have created them.
+  // ignored here, because a wrong clock may have created them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
-/** Returns the time at which the next run becomes due; undefined if the schedule ends before. */
+/** Returns the time at which the next run becomes due. Undefined if the schedule ends before that time. */
 export function nextDue(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   afterMs: number,

@@ -52,7 +52,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  // The runs in `create` count as active, because they are created right after this status is written.
+  // The runs in `create` count as active, because they are created immediately after this status is written.
   const atOnce = active + create.length;
   const later = pending - create.length;
   const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];

@@ -27,7 +27,7 @@ export interface ScheduleReconcilerOptions extends Omit<Ports, 'random'> {
   readonly enqueue: (key: ResourceKey) => void;
 }
 
-/** Delay in ms before the next reconcile while the runs are not listed yet. */
+/** Delay in ms before the next reconcile, while the list of runs is not complete yet. */
 const listDelayMs = 1_000;
 
 export class ScheduleReconciler implements Reconciler {
@@ -77,7 +77,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Always true, because a schedule works only during a reconcile. */
+  /** Always true, because a schedule does no work between two reconciles. */
   drained(): boolean {
     return true;
   }

@@ -57,11 +57,14 @@ export interface ScheduleRuntimeOptions {
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
   readonly calendars: TickCalendars;
-  /** False once the term of leadership of this runtime has ended. */
+  /** Returns false after the term of leadership of this runtime has ended. */
   readonly isLeading: () => boolean;
 }
 
-/** Time in ms after which a run that is not in the cache is created again. If the run exists, this changes nothing. */
+/**
+ * Time in ms after which a run that is still not in the cache is created again. If the run exists, the second creation
+ * has no effect.
+ */
 const longestLagMs = 60_000;
 /** Delay in ms before the next reconcile after a concurrent change of the status. */
 const outdatedDelayMs = 1_000;
@@ -75,9 +78,9 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /** Runs that this process has created and that are not in its cache yet, with the monotonic time in ms. */
+  /** Runs that this process created and that its cache does not contain yet. The value is the monotonic time in ms. */
   readonly #created = new SparseMap<string, number>();
-  /** Uids of runs that this process has deleted and that the cache still contains. */
+  /** Uids of runs that this process has deleted, although the cache still contains them. */
   readonly #deleted = new SparseSet<string>();
   /** Runs whose name another SearchExport has, with the monotonic time of the attempt in ms. */
   readonly #taken = new SparseMap<string, number>();
@@ -144,7 +147,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A deleted run stays in the status only if a new run of the same name is announced.
+    // A run that is deleted stays in the status only if a new run of the same name is announced there.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;

@@ -29,7 +29,10 @@ export interface ScheduleStatusInput {
   readonly before: SearchExportScheduleStatus | undefined;
   readonly health: Health;
   readonly nowMs: number;
-  /** Undefined if a problem prevented the decision. The status then keeps its former values. */
+  /**
+   * Facts that the decision found. Undefined if a problem prevented the decision; the status then keeps its former
+   * values.
+   */
   readonly found: ScheduleFacts | undefined;
 }
 
@@ -52,7 +55,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // Undefined removes the former time from the status.
+      // If `lagSince` is undefined, it removes the former time from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -71,7 +74,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // Undefined removes the former time from the status.
+    // If there is no next run, undefined removes the former time from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),

@@ -32,7 +32,7 @@ export type RunProblemKind =
   | 'changedManifest'
   /** The manifest is damaged, or differs from the schedule record. */
   | 'contradictoryManifest'
-  /** The manifest marks part of the time range as incomplete. */
+  /** The export manifest marks a part of the run's time range as incomplete. */
   | 'incomplete'
   /** The files of the run differ from its manifest. */
   | 'differentFiles';
@@ -43,7 +43,7 @@ export interface RunProblem {
   readonly where: string;
   /** Explanation for users; may be empty. */
   readonly message: string;
-  /** Result of the check of the run's files, if they differ from the manifest. */
+  /** Result of the check of the run's files. Absent if the files do not differ from the export manifest. */
   readonly verification?: Verification;
 }
 
@@ -56,7 +56,7 @@ export interface ScheduleVerification extends TimeRange {
   /** Number of readable records in the range. */
   readonly runs: number;
   readonly rows: number;
-  /** Total size of the files in bytes, according to the schedule records. */
+  /** Total size in bytes of the data files, as stated in the schedule records. */
   readonly bytes: number;
   readonly gaps: readonly TimeRange[];
   readonly overlaps: readonly Overlap[];
@@ -77,7 +77,7 @@ export interface ScheduleVerificationOptions {
    * Start of the time range to check, in ms since the epoch. Default: the start of the schedule or of its first run.
    */
   readonly fromMs?: number | undefined;
-  /** End of the time range to check, in ms since the epoch. Default: the end of the last run. */
+  /** End of the time range to verify, in ms since the epoch. Default: the end of the last run. */
   readonly toMs?: number | undefined;
   /** True if the data files are not read. */
   readonly manifestsOnly: boolean;

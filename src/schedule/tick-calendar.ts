@@ -23,7 +23,7 @@ const mostCalendars = 100;
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();
 
-  /** Returns the calendar of a cron schedule in a time zone. `create` makes it if needed. */
+  /** Returns the calendar of a cron schedule in a time zone. If it is not cached, `create` makes it. */
   get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
     const key = `${schedule} ${zoneName}`;
     const calendar = this.#recent.get(key) ?? create();

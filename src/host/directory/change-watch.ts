@@ -31,8 +31,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches these folders and no others. A new folder causes one more call of `onChange`. A folder that cannot be
-   * watched is still read every `pollMs`.
+   * Watches exactly these folders. A new folder causes one more call of `onChange`. A folder that cannot be watched is
+   * still read every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -60,7 +60,7 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // The next poll still reads a folder that cannot be watched.
+      // A folder that cannot be watched is still read by the next poll.
     }
   }
 

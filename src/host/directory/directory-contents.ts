@@ -44,8 +44,8 @@ import { StateDirectory } from './state-directory.ts';
  */
 export const deletionDelayMs = 5_000;
 /**
- * Maximum time in ms that the start of the operator waits until manifest files are completely written (D2). It is longer
- * than `lossDelayMs`, so that a start uses a file that a person has made shorter.
+ * Maximum time in ms that the operator waits at its start for manifest files that are still being written (D2). The
+ * time is longer than `lossDelayMs`, so that the start also accepts a file that a user has shortened.
  */
 const longestWritingMs = 15_000;
 
@@ -126,7 +126,7 @@ export class DirectoryContents {
   /** Called when the manifest of a resource was deleted or has returned. */
   protected onNotice(_: Notice): void {}
 
-  /** Resources whose manifests were deleted and whose state is kept. */
+  /** Records of resources whose manifests were deleted and whose state is kept. */
   retained(): readonly ResourceRecord[] {
     return [...this.#retained.values()];
   }
@@ -280,7 +280,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners are processed first, because resources are deleted with their owner.
+    // Owners are processed before the resources that they own, because an owned resource is deleted with its owner.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;
@@ -308,7 +308,7 @@ export class DirectoryContents {
       this.cache.put(created);
       return;
     }
-    // The manifest exists again, so an older `logfleet forget` no longer applies.
+    // The manifest exists again, so an earlier `logfleet forget` for this resource no longer applies.
     if (request?.forget) await this.#records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, written);
@@ -338,8 +338,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns the kept state of a deleted resource whose manifest exists again, if any. State that does not fit the
-   * manifest is discarded.
+   * If the manifest of a deleted resource exists again, returns the state that was kept. State that does not fit the
+   * new manifest is discarded.
    */
   async #revivable(
     id: string,
@@ -350,7 +350,7 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // A SearchExport with another query counts as a new export.
+    // If the query of a SearchExport has changed, the manifest counts as a new export and the kept state is discarded.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -382,8 +382,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object without a manifest is kept: its manifest may exist (D2), or was deleted only a moment ago
-   * (D3).
+   * Returns whether an object is kept although no manifest of it was read. It is kept if its manifest may still exist
+   * (D2) or was deleted only a moment ago (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;
@@ -507,7 +507,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `task` for one resource. A failure is added to `failures`, so that other resources are still processed. */
+/** Runs `task` for one resource. An error is added to `failures`, so that the other resources are still processed. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

@@ -66,8 +66,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the settings by the settings of the latest reading. Missing settings stay in effect if `isKept` returns
-   * true.
+   * Replaces the operator settings by those of the latest reading. Settings that are missing now stay in effect if
+   * `isKept` returns true for them.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);

@@ -21,7 +21,7 @@ export class DirectoryView extends DirectoryContents {
     false,
   );
 
-  /** Running read of the directory, which all calls of `follow` share. */
+  /** Reading of the directory that is in progress. All calls of `follow` share it. */
   #reading: Promise<void> | undefined;
 
   /** Opens the view and reads all manifests and stored status. */

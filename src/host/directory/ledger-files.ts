@@ -55,7 +55,7 @@ export class LedgerFiles implements LedgerStore {
 
   async #read(state: StateDirectory, path: string): Promise<LedgerShard | undefined> {
     const shard = await readShard(path);
-    // A ledger of an unavailable directory must not look like a ledger that was lost (U1).
+    // An unavailable directory must not look like a directory whose ledger was lost (U1).
     if (shard === undefined && this.#isOperator) await requireState(state);
     return shard;
   }

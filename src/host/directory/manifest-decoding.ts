@@ -62,9 +62,12 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Invalid resources and Secrets in the file. */
   readonly refused: readonly RefusedDocument[];
-  /** Outlines of the accepted documents, by the identity of their object. They contain no values. */
+  /** Outlines of the accepted documents, by identity of the object. An outline contains no values. */
   readonly outlines: Outline;
-  /** `whole` or `part`: how much of the manifest file cannot be read. Undefined if each document names its resource. */
+  /**
+   * How much of the file cannot be assigned to a resource: the `whole` file or a `part`. Undefined if each document
+   * names its resource.
+   */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
 }

@@ -82,7 +82,7 @@ interface KnownBefore {
 interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
-  /** True for the operator. Commands that only read do not wait for complete files. */
+  /** True for the operator. Commands that only read do not wait until a file is completely written. */
   readonly isOperator: boolean;
 }
 
@@ -114,7 +114,7 @@ export class ManifestReader {
   #files = new Map<string, KnownFile>();
   /** Stored facts about manifest files, by manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Manifest directories whose stored facts have changed. */
+  /** Manifest directories whose facts in memory differ from the stored facts. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
@@ -198,7 +198,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid or unreadable manifests that were never valid. */
+  /** Returns the invalid or unreadable manifests of which logfleet has never read a valid version. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -269,7 +269,10 @@ export class ManifestReader {
     return unreadable(file, 'keeps changing while it is read', 'wait until it is written');
   }
 
-  /** Decodes the text of a manifest file. `mayLose` is true if the text may lack something of the last used text. */
+  /**
+   * Decodes the text of a manifest file. `mayLose` is true if the new text may lack a part of the text that was used
+   * last.
+   */
   #decodeText(
     place: Place,
     bytes: Uint8Array,
@@ -300,7 +303,7 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored facts about a removed file once all its resources were deleted or moved. */
+  /** Drops the stored facts about a removed file after all resources of this file were deleted or moved. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {
@@ -403,7 +406,7 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
     'so the last used text still applies';
   const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Warnings about a text that is not used would only distract from its errors.
+  // Only errors are reported, because warnings about a text that is not used would distract from the errors.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 

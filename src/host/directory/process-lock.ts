@@ -43,14 +43,14 @@ interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
 }
 
 export class ProcessLock {
-  /** True if the former holder died without releasing the lock. */
+  /** True if this process took the lock from a holder that died without releasing it. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** Time at which this process last saw its name in the lock file. */
+  /** Time at which this process last read the lock file and found its own name in it. */
   #seenAt: Instant;
   #lost = false;
 
@@ -123,7 +123,7 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else if (holder !== 'absent' || (await isFolder(dirname(this.#path)))) this.#lost = true;
     } catch {
-      // An unreadable lock file does not show that another process has the lock, which counts as lost only after
+      // An unreadable lock file does not prove that another process has the lock. The lock counts as lost only after
       // `silenceMs`.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
@@ -161,7 +161,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    // ENOENT: another process took the lock and deleted the temporary file.
+    // ENOENT means that another process took the lock and deleted this process's temporary file.
     if (systemCode(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
@@ -169,7 +169,10 @@ async function place(path: string, holder: Holder): Promise<boolean> {
   }
 }
 
-/** Removes the lock file of a dead process. A newer file of another process is put back. */
+/**
+ * Removes the lock file of a dead process. If another process has meanwhile written a newer lock file, that file is put
+ * back.
+ */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
   const aside = join(dirname(path), `.lock.${token}.old.tmp`);
   try {

@@ -21,7 +21,7 @@ export interface ResourceRecord {
   readonly retainedSince?: string;
 }
 
-/** Loads, saves, moves and removes the state of resources. */
+/** Functions that load, save, move and remove the stored state of resources. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
@@ -89,7 +89,7 @@ export const recordFiles = {
 
 const writeNothing = async (): Promise<void> => {};
 
-/** Resource records for commands that must not write anything. */
+/** Functions for resource records in commands that must not write anything. */
 export const readOnlyRecords: RecordStore = {
   ...recordFiles,
   create: writeNothing,

@@ -51,7 +51,7 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders that only the operator with the directory's lock may change. */
+  /** Folders that only the operator process that holds the directory's lock may change. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }
@@ -74,7 +74,7 @@ export class StateDirectory {
     return join(this.statusFolder(kind), safe(namespace), `${safe(name)}.json`);
   }
 
-  /** Folder with the ledgers of all resources that ever had this name. */
+  /** Folder with the ledgers of all resources that have had this kind, namespace and name. */
   ledgersFolder(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.folder, 'ledgers', kind, safe(namespace), safe(name));
   }

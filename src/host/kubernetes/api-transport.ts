@@ -119,7 +119,7 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // Stores the new object, because comparing objects is faster than comparing their texts.
+      // The new object is stored although its content is equal, so that the next comparison of the objects is fast.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
@@ -211,7 +211,7 @@ async function wholeAnswer(
   dispatcher.dispatch(options, {
     onRequestStart: (started) => {
       controller = started;
-      // The caller may have aborted the request before a connection was free.
+      // The caller may have aborted the request while it waited for a free connection.
       if (signal.aborted) abort();
     },
     onResponseStart: (_, status, headers) => {

@@ -161,7 +161,7 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // The API server deletes Events after an hour, so this Event is created again.
+        // The API server deletes an Event after an hour. This Event is then created again.
         if (code === 'host.gone') series.created = false;
         const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {

@@ -244,7 +244,9 @@ export class KubernetesHost implements Host {
     for (const { cache } of this.#followed.values()) yield* cache.list();
   }
 
-  /** Lists resources after the operator settings were read. Otherwise every resource would briefly report a pause. */
+  /**
+   * Lists resources only after the operator settings were read. Otherwise every resource would briefly report a pause.
+   */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
     const attempted = this.#settings.whenAttempted();

@@ -26,14 +26,16 @@ import type { ApiClient, KubeObject } from './api-client.ts';
 import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Time in ms after the leader's last write in which no other process takes the Lease. */
+/**
+ * Time in ms after the leader's last write of the Lease. Until this time has passed, no other process takes the Lease.
+ */
 export const leaseDurationMs = 15_000;
 /** Time in ms for which this process leads after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms after a failed renewal of the Lease, and deadline in ms of each request. Three tries fit into the time
- * before leadership ends.
+ * Delay in ms before a failed renewal of the Lease is repeated, and deadline in ms of each request. Three attempts fit
+ * into the time before the leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -78,10 +80,10 @@ export class LeaseElection implements Leadership {
   #absentSinceMs: number | undefined;
   /** Metadata of the Lease for the next write; undefined if the Lease must be read first. */
   #stored: Lease['metadata'] | undefined;
-  /** Time at which the last successful renewal was sent; undefined while another process leads. */
+  /** Time at which the last successful renewal of the Lease was sent. Undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /** True if the Lease may name this process. A write without an answer may have succeeded. */
+  /** True if the Lease may name this process as its holder. A write that got no answer may have taken effect. */
   #wrote = false;
   #term = 0;
   #forced = false;
@@ -244,7 +246,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // Rounded up, because a timer that ends too early would find this process still leading.
+    // The delay is rounded up, because a timer that fires too early would find that this process still leads.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -286,7 +288,7 @@ export class LeaseElection implements Leadership {
   }
 }
 
-/** Leadership for `--no-leader-election`: this process always leads. The former process is assumed to have crashed. */
+/** Leadership for `--no-leader-election`: this process always leads. It assumes that the former process crashed. */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
 }

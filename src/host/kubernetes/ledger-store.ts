@@ -175,9 +175,12 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Contents of the listed Ledgers; dropped after `endsAtMs` to free memory. */
+  /** Contents of the Ledgers in the list. They are dropped after `endsAtMs` to free memory. */
   shards: Promise<Shards> | undefined;
-  /** API paths of Ledgers that must be read by name. A uid stands for all Ledgers of that owner. */
+  /**
+   * API paths of the Ledgers that must be read by name instead of from the list. A uid stands for all Ledgers of that
+   * owner.
+   */
   readonly byName: Set<string>;
 }
 
@@ -246,7 +249,7 @@ export class LedgerStartList {
     const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
     shards.catch(() => {
-      // After a failed list, the next read lists the Ledgers again.
+      // If the list fails, the next read requests the list of Ledgers again.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;

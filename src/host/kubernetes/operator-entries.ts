@@ -30,7 +30,7 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Fields of a status that name the operators of the resource. Reconcilers do not see these fields. */
+/** Fields of a resource's status that name its operators. These fields are hidden from reconcilers. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
@@ -40,11 +40,11 @@ interface OtherOperator {
   /** Monotonic time in ms at which the other operator last changed an entry; -Infinity before that. */
   readonly heardAtMs: number;
   /**
-   * Monotonic time in ms at which this operator asked the other operator whether it runs; undefined without an open
-   * question.
+   * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if no
+   * question is unanswered.
    */
   askedAtMs?: number;
-  /** True if the other operator did not answer in time. */
+  /** True if the other operator did not answer the question in time. */
   isGone?: boolean;
 }
 
@@ -53,7 +53,10 @@ export const answerMs = 60_000;
 /** Time in ms without a change after which this operator asks another operator whether it still runs. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
-/** Delay in ms before the entries of a changed resource are checked. The cache gets the change a little later. */
+/**
+ * Delay in ms between a change of a resource and the check of its entries. The cache receives the change a little later
+ * than the notification.
+ */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
 
@@ -64,7 +67,7 @@ interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
   readonly leadership: Leadership;
   readonly resources: () => Iterable<AnyResource>;
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource, with the entries from `show`. */
+  /** Writes the status of a resource. The written status contains the entries that `show` adds. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
@@ -74,9 +77,12 @@ export class OperatorEntries {
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
-  /** Earliest `since` of this operator in a resource that another operator follows, too; undefined if there was no such resource. */
+  /**
+   * Earliest `since` of this operator in a resource that another operator also follows. Undefined if there was no such
+   * resource.
+   */
   #since: string | undefined;
-  /** Resource through whose status this process asks other operators whether they still run. */
+  /** Resource in whose status this process asks the other operators whether they still run. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -164,7 +170,10 @@ export class OperatorEntries {
     return running.some((entry) => !own || compareEntries(entry, own) < 0);
   }
 
-  /** Whether another operator acts in the namespace, and so on a resource that has no entry yet. */
+  /**
+   * Whether another operator acts on resources in this namespace. It then also acts on a resource that has no entry
+   * yet.
+   */
   #isForeignNamespace(namespace: string): boolean {
     for (const each of this.#options.resources()) {
       if (each.metadata.namespace !== namespace) continue;
@@ -246,7 +255,7 @@ export class OperatorEntries {
     this.#nextCheck = { atMs, timer: clock.after(delayMs, () => void this.#check()) };
   }
 
-  /** Marks silent operators as gone. Then writes the entries of this operator that are due. */
+  /** Marks operators that did not answer as gone. Then writes those entries of this operator that are due. */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
     if (this.#others.size === 0 || this.#isClosed) return;

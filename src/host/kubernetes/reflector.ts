@@ -78,7 +78,7 @@ export class Reflector<R extends CachedResource> {
    * watch ends, an event was lost.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
-  /** List that is being read; undefined during a watch. */
+  /** List that is being read. Undefined while a watch runs. */
   #listing: Listing | undefined = startListing('start');
   /** Opaque version from which the next watch continues. */
   #resourceVersion = '';
@@ -102,7 +102,10 @@ export class Reflector<R extends CachedResource> {
     );
   }
 
-  /** Monotonic time in ms at which the last list, watch or delay began. An old time shows that the reflector hangs. */
+  /**
+   * Monotonic time in ms at which the last list, watch or delay began. A time that is long past shows that the
+   * reflector hangs.
+   */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
@@ -116,7 +119,7 @@ export class Reflector<R extends CachedResource> {
     return this.#problem;
   }
 
-  /** True until the list that `relist` requested is in the cache, or the API server forbids the list. */
+  /** True until the list that `relist` requested is in the cache, or until the API server forbids the list. */
   get isAwaited(): boolean {
     return this.#listed.length > 0;
   }
@@ -175,7 +178,8 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // The failures are still counted, because the delays must grow even if only the watches fail.
+    // A successful list does not reset the count of failures, because the delays must also grow if only the watches
+    // fail.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;

@@ -27,7 +27,10 @@ const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /** Resource versions that this process has replaced. The cache ignores these versions in the watch. */
+  /**
+   * Resource versions that this process has replaced by its own writes. The cache ignores these versions when the watch
+   * reports them.
+   */
   superseded: string[];
   /** Number of this process's running writes of the resource. */
   writes: number;
@@ -45,7 +48,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
 
-  /** @param scopes namespaces of the reflectors that fill the cache; undefined means all namespaces */
+  /** @param scopes namespaces of the reflectors that fill the cache; undefined stands for all namespaces */
   constructor(scopes: readonly (string | undefined)[], log: Logger) {
     this.#unfilled = new Set(scopes);
     this.#log = log;
@@ -68,12 +71,15 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     return () => this.#listeners.delete(listener);
   }
 
-  /** Returns whether a watch event reports a write of this process. Call it once for each event. */
+  /**
+   * Returns whether a watch event reports a write of this process. The version is then forgotten, so call this once for
+   * each event.
+   */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);
   }
 
-  /** Stores a resource that the server reports as added or changed. */
+  /** Stores a resource that the API server reports as added or changed. */
   put(resource: R): void {
     const { metadata } = resource;
     const entry = this.#entries.get(keyText(metadata));
@@ -112,7 +118,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The watch does not deliver events that are older than the list.
+    // The list is newer than these writes, and the watch delivers no events that are older than the list.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }

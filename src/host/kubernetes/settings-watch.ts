@@ -72,7 +72,7 @@ export class SettingsWatch {
     return this.#isAttempted;
   }
 
-  /** Resolves after the first answer or failure of the request for the settings. */
+  /** Resolves after the first request for the settings was answered or has failed. */
   whenAttempted(): Promise<void> {
     return this.#attempted.promise;
   }

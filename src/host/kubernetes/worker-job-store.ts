@@ -62,7 +62,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
   }
 
-  /** Returns a message about a list that a new leader still waits for; undefined if there is none. */
+  /** Returns a message about the list that a new leader still waits for. Undefined if all lists are complete. */
   unlisted(): string | undefined {
     const awaited = this.#jobs.awaited ?? this.#pods.awaited;
     if (!awaited) return undefined;
@@ -100,7 +100,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({
         ...{ method: 'POST', path: objectPath('jobs', namespace), query: { fieldManager }, body: manifest },
-        // After the end of its leadership, this process may not create Jobs.
+        // The deadline ensures that this process creates no Job after its leadership has ended.
         deadlineMs: createDeadlineMs,
       });
       return 'created';
@@ -115,7 +115,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({ method: 'DELETE', path: objectPath('jobs', namespace, name), body });
     } catch (error) {
-      // A conflict means that the Job was replaced, so the Job to delete is gone.
+      // A conflict means that another Job has replaced this one, so the Job that should be deleted is gone.
       if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
     }
   }

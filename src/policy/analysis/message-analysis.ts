@@ -24,7 +24,7 @@ export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 
-/** Typical number of requests for a search job, without requests for result pages. */
+/** Typical number of requests for one search job, not including the requests for its result pages. */
 const requestsOfSearch = 4;
 
 /** Maximum number of collectors in a list of collectors that stopped sending logs. */
@@ -68,11 +68,11 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // After a clock correction, the start of the stage can be in the future.
+  // If the clock was corrected, the recorded start of the stage can be in the future.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The period before the upgrades moves back by whole days or weeks until it ends before them.
+  // The period before the upgrades is moved back by whole days or weeks, until it ends before the upgrades began.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -94,7 +94,7 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
   return `${scope} | count by _collectorid`;
 }
 
-/** Verdict of a finished analysis; inconclusive if no collector could be judged. */
+/** Verdict of a finished analysis. The verdict is inconclusive if no collector sent enough messages to be judged. */
 export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
   if (quiet > 0) return 'Failed';
   return judged > 0 ? 'Passed' : 'Inconclusive';

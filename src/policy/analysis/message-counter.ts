@@ -49,7 +49,7 @@ export class MessageCounter {
     this.#policy = policy;
   }
 
-  /** Newest message counts or the newest error; undefined until there is a result. */
+  /** Newest message counts, or the newest error. Undefined until a count has ended or failed. */
   get reading(): AnalysisReading | undefined {
     return this.#run?.reading;
   }
@@ -110,7 +110,7 @@ class CounterRun {
     const { order } = this;
     this.#retry = undefined;
     try {
-      // After a failed search, the counts of finished periods are kept.
+      // If a search fails, the counts of finished periods are kept. Only the other periods are counted again.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
@@ -155,7 +155,9 @@ class CounterRun {
 /** Decimal digits of a collector id. Messages without a collector have an empty id. */
 const collectorId = /^[0-9]*$/;
 
-/** Returns the number of messages by collector id. Throws when the sum differs from the service's message count. */
+/**
+ * Returns the number of messages by collector id. Throws if the counts do not add up to the service's message count.
+ */
 function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
   const counts = new Map<string, number>();
   let total = 0;
@@ -163,7 +165,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // The service may round an id, for example to 1E8. The collector would then seem to send no logs.
+    // The service may round an id, for example to 1E8. The collector with this id would then seem to send no messages.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

@@ -19,9 +19,9 @@ import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
 /** A running check after a rollback. */
 export interface PendingCheck {
-  /** Name of the stage whose messages are counted next. */
+  /** Name of the stage whose collectors' messages are counted next. */
   readonly stage: string;
-  /** Wall time in ms at which the messages can be counted; absent during the count. */
+  /** Wall time in ms at which the count of messages can begin. Absent while the messages are counted. */
   readonly untilMs?: number;
   /** Error of the last search for message counts; absent after a success. */
   readonly error?: LogfleetError;
@@ -29,7 +29,7 @@ export interface PendingCheck {
 
 interface Recovery {
   readonly header: LedgerHeader;
-  /** The running check after a rollback; absent when all checks are finished. */
+  /** Check that is running after a rollback. Absent when all checks are finished. */
   readonly check?: PendingCheck;
   /** Messages that the check counts now; absent when there are none. */
   readonly order?: AnalysisOrder;

@@ -36,10 +36,11 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read again before an upgrade, with the earliest monotonic time in ms of that read.
+   * Collectors whose version must be read before their next upgrade. The value is the earliest monotonic time in ms of
+   * that read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
-  /** Monotonic time in ms at which waiting collectors are checked again. */
+  /** Monotonic time in ms at which logfleet checks again whether waiting collectors may start. */
   readonly nextMs: number;
   /** Whether a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
@@ -102,9 +103,9 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // If the first request was never sent, a repeated request would start the upgrade too early (R2).
+      // If the first request was never sent, repeating it would start the upgrade before its stage has started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The upgrade may have been requested only a moment ago, so the age of the upgrade counts from now.
+      // The upgrade may have been requested only a moment ago, so its age counts from now.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -164,7 +165,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Reports why the collectors of later stages wait, for example for an approval. */
+  /** Reports why the collectors of later stages wait, for example because a stage needs an approval. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -224,7 +225,7 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // An outdated listing may still show the target version.
+    // An outdated listing may still show the collector at the target version, although it has left that version.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
@@ -233,7 +234,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // An outdated listing may still show the former version.
+    // An outdated listing may still show the collector at its former version.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }

@@ -24,15 +24,15 @@ export type PostOutcome =
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
-  /** Status of the upgrade task, if it was read since the last decision. */
+  /** Status of the upgrade task. Undefined if the task was not read since the last decision. */
   readonly task: UpgradeTask | undefined;
   /** Whether this process waits for the answer to an upgrade request for the collector. */
   readonly inFlight: boolean;
   /** Whether the service can list collectors that already run the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * Whether the service can list collectors that run the version before this upgrade. If so, an unlisted collector no
-   * longer exists.
+   * Whether the service can list collectors that run the version from before this upgrade. If so, an unlisted collector
+   * no longer exists.
    */
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
@@ -104,7 +104,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // A former process stored this upgrade and ended before the answer to its request came.
+  // A former process stored this upgrade, and ended before the service answered the upgrade request.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -141,8 +141,8 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the version that the collector already runs, so the first request may have
-      // succeeded.
+      // The service may refuse an upgrade to the version that the collector already runs. So this refusal may mean that
+      // the first request succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
       return close(refused, 'refused', message);
@@ -207,7 +207,10 @@ function timedOut(known: Known): Entry | undefined {
   return close(known, 'timedOut', `the upgrade did not end within ${minutes} minutes`);
 }
 
-/** Ledger entry after a repeated request without effect or answer. The time limit is not extended (U5). */
+/**
+ * Ledger entry after a repeated request that had no effect or got no answer. The time limit of the attempt is not
+ * extended (U5).
+ */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
 }
@@ -216,7 +219,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an attempt that never started from the ledger entry, and corrects the counts. */
+/** Removes an attempt whose upgrade never started from the ledger entry, and corrects the counts. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

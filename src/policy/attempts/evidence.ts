@@ -20,7 +20,7 @@ import { evaluateEntry, type Instant } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Evaluates all open upgrades of the policy. Returns the durations of upgrades that have ended. */
+/** Evaluates all upgrades of the policy that have not ended. Returns the durations of those that have ended now. */
 export function evaluateAttempts(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
@@ -113,7 +113,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // The entry says only that the collector went offline, and the collector is alive again.
+    // The ledger entry only records that the collector went offline. The collector is alive again, so the entry is
+    // removed.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -123,7 +124,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have reset `used` to 0, but this rollout did upgrade the collector.
+    // A retry may have reset `used` to 0. But this rollout upgraded the collector, so `used` is at least 1.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -150,7 +151,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   // Upgrades that logfleet did not start are not counted as failures (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // The stage that counted the upgrade also counts its failure.
+  // The failure counts for the same stage that counted the upgrade.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -198,7 +199,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // The collector counts as updated, so that its failure is not counted again.
+    // The collector now counts as updated, so that its failure is not counted a second time.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
@@ -227,7 +228,7 @@ function unrefused(entry: Entry): Entry | undefined {
 
 /**
  * Resets the number of attempts after a user's retry. An upgraded collector keeps one attempt, so that a later rollback
- * includes the collector.
+ * includes this collector.
  */
 function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;
@@ -245,8 +246,8 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 }
 
 /**
- * Digest of the policy's selector for the ledger header. The former digest stays until upgrades of deselected
- * collectors have ended.
+ * Digest of the policy's selector, for the ledger header. The former digest is kept until upgrades of collectors that
+ * the policy no longer selects have ended.
  */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;

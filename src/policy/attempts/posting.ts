@@ -23,7 +23,7 @@ export interface PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the answer to a request has arrived. */
   noteNews(): void;
-  /** Called when more requests can be sent, if the batch was full before. */
+  /** Called when more requests can be sent after the batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -32,14 +32,14 @@ export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'dou
 
 export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 
-/** Upgrades that were stored together and are not requested yet. */
+/** Upgrades that one decision stored together and that were not requested yet. */
 export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
-  /** Monotonic time in ms at which the policy decided to start these upgrades. */
+  /** Monotonic time in ms of the decision that starts these upgrades. */
   readonly decidedAtMs: number;
-  /** Whether more upgrades wait because the batch is full. */
+  /** Whether the batch is full, so that more upgrades wait. */
   readonly moreWait: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Ledger entries of upgrades that are stored and not requested yet, by collector. */
+  /** Ledger entries of upgrades that are stored in the ledger and were not requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
    * Maximum number of stored and unsent attempts. Lowered when requests are delayed, so that no stored attempt expires.
@@ -85,12 +85,12 @@ export class Posting {
     return this.#received;
   }
 
-  /** Whether no request is unanswered, and no answer waits to be stored. */
+  /** True if every request was answered and no answer still needs to be stored. */
   get isIdle(): boolean {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /** Number of attempts that may be stored now; 0 while more than a fifth of a batch is unsent. */
+  /** Number of further attempts that may be stored now. It is 0 while more than a fifth of a batch is unsent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -114,7 +114,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors whose stored upgrade has certainly not started. */
+  /** Collectors whose upgrade is stored in the ledger, but has certainly not started. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -130,7 +130,7 @@ export class Posting {
     const { clock, settings } = this.#environment;
     const expiry = new AbortController();
     let sent = false;
-    // An upgrade request that is not sent in time expires (U2).
+    // An upgrade request that is not sent within `intentLifeMs` expires (U2).
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
@@ -166,12 +166,13 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The service refused only this collector, so the service itself works.
+      // The service refused only this collector, so the service itself works and earlier failures are over.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure, requests pause for a while, so that only few outcomes are unknown.
+    // After a failure, no requests are sent for a while. This keeps the number of upgrades with an unknown outcome
+    // small.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }

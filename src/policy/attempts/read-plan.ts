@@ -58,7 +58,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** Plans page reads that show the ends of other upgrades, such as upgrades to a former target (U9). */
+/** Plans page reads that show how upgrades outside the ledger have ended, such as upgrades to a former target (U9). */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;

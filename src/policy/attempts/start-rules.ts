@@ -20,15 +20,15 @@ import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
-  /** Text after "waiting for" in the status message; undefined for a wait of moments. */
+  /** Text after "waiting for" in the status message. Undefined for a wait of only moments. */
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string | undefined;
-  /** Earliest monotonic time in ms at which the wait may end; absent when only an event can end it. */
+  /** Earliest monotonic time in ms at which the wait may end. Absent if only an event can end the wait. */
   readonly untilMs?: number | undefined;
-  /** Monotonic time in ms. A list that was requested at or after this time must show the collector first. */
+  /** Monotonic time in ms. The wait ends when a list that was requested at or after this time shows the collector. */
   readonly unseenSinceMs?: number;
-  /** Whether all remaining collectors must wait for the same reason. */
+  /** Whether the reason to wait applies to all remaining collectors. */
   readonly forAll?: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Facts that decide whether one collector may be upgraded now. */
+/** Facts by which the rules decide whether one collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
   /** Number of upgrades that this decision has started so far. */
   readonly batched: number;
@@ -147,7 +147,7 @@ function postUnanswered({ id }: Candidate, { observation }: AdmissionState): Ref
 }
 
 function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refusal | undefined {
-  // The first attempt after a user's retry has no delay.
+  // After a user's retry, the first attempt starts without delay.
   if (candidate.because !== 'failed' || candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(policy.spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
@@ -167,7 +167,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'pending':
       return undefined;
     case 'failed': {
-      // Shortly after a failed upgrade, a listing may be outdated (U6).
+      // For a grace period after a failed upgrade, a listing may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
       return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
     }
@@ -180,7 +180,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       );
     }
     case 'rollback': {
-      // The listing already shows the former version, but may be outdated. A newer listing must confirm the version.
+      // The listing already shows the former version, but the listing may be outdated. A newer listing must confirm the
+      // version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;

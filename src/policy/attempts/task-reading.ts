@@ -19,12 +19,12 @@ export class TaskReadings {
   readonly #binding: TaskBinding;
   readonly #policy: Pick<PostingPolicy, 'noteNews'>;
   readonly #abort = new AbortController();
-  /** Ids of the tasks that are being read, by collector. */
+  /** Ids of the upgrade tasks that are being read, by collector id. */
   readonly #underWay = new SparseMap<string, string>();
-  /** Task statuses that no stored decision has used yet, by collector. */
+  /** Statuses of upgrade tasks that no stored decision has used yet, by collector id. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Id of the task that the stored status and the number of reads belong to, by collector. */
+  /** Id of the upgrade task to which the collector's status and number of reads belong, by collector id. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
@@ -37,7 +37,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a new status reports the failure of an upgrade task. */
+  /** Whether one of the unused task statuses reports a failed upgrade. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
@@ -52,7 +52,7 @@ export class TaskReadings {
     return this.#underWay.size;
   }
 
-  /** Whether no task is being read, and no status of a task waits for a decision. */
+  /** True if no task is being read and no task status waits for a decision. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#readings.size === 0;
   }

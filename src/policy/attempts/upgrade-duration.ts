@@ -4,7 +4,7 @@
 export interface DurationSample {
   /** Age in ms at which the upgrade had ended. */
   readonly endedByMs: number;
-  /** Age in ms at which the upgrade was last seen running; 0 if it was never read while it ran. */
+  /** Age of the upgrade in ms when a read last showed that it was running. 0 if no read showed it running. */
   readonly unendedAtMs: number;
 }
 

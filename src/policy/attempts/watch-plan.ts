@@ -12,7 +12,7 @@ import { evidenceFromMs } from './attempt.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the read before the last; undefined until there were two reads. */
+  /** Monotonic time in ms of the second-to-last read. Undefined until there were two reads. */
   readonly previousMs: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface WatchInput {
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether other upgrades wait until running upgrades end. The ends are then read sooner. */
+  /** Whether other upgrades wait for the end of running upgrades. The ends are then read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -34,11 +34,11 @@ export interface WatchPlan {
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
-  /** Whether the policy must read the task of an upgrade, now or later, to find the end of the upgrade. */
+  /** Whether the policy must read an upgrade task, now or later, to learn how its upgrade ended. */
   readonly needsTasks: boolean;
   /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;
-  /** Monotonic time in ms at which the reads are planned again. */
+  /** Monotonic time in ms at which the next reads are planned again. */
   readonly nextMs: number;
 }
 
@@ -60,7 +60,7 @@ interface DuePage {
   /** Number of upgrades on this page that should end soon. */
   soon: number;
   oldestDueMs: number;
-  /** Monotonic time in ms by which all due upgrades on this page should have ended. */
+  /** Monotonic time in ms by which all upgrades on this page that are due should have ended. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -134,7 +134,7 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The list may omit the collector, so a read of the collector's page is enough.
+    // The list may omit the collector. A read of the page on which the collector would appear is enough.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at growing intervals.
@@ -198,7 +198,7 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // The page no longer shows the collector, so the whole list must be read.
+    // The page was read and does not show the collector, so the whole list must be read.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

@@ -27,7 +27,7 @@ export class KeptLedger {
   #ledger: Ledger | undefined;
   /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
-  /** State of the stored ledger. `missing`: none is stored, so only the status shows running upgrades (U1). */
+  /** State of the stored ledger. `missing`: no ledger is stored, so only the status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {
@@ -40,7 +40,10 @@ export class KeptLedger {
     return this.#ledger;
   }
 
-  /** Returns whether a new rollout must begin: the target is new, or the ledger from a backup lacks a later rollout. */
+  /**
+   * Returns whether a new rollout must begin. A rollout begins if the target is new, or if a ledger from a backup lacks
+   * a later rollout.
+   */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
@@ -115,7 +118,10 @@ export class KeptLedger {
     return ledger;
   }
 
-  /** Replaces the ledger header without storing it, because the status shows all that another process needs (U1). */
+  /**
+   * Replaces the ledger header in memory. The header is not stored, because the status shows everything that another
+   * process needs (U1).
+   */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
   }
@@ -131,7 +137,7 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The stored ledger may lack the upgrades that were taken over, so the next decision takes them over again.
+      // The stored ledger may lack the upgrades that this decision took over. The next decision takes them over again.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -15,11 +15,11 @@ const formatVersion = 4;
  * collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/** Packed fields that few ledger entries have: both fields of `counted`, then `back` and `forgiven`. */
+/** Packed fields that few ledger entries have: the two fields of `counted`, then `back` and `forgiven`. */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
- * Packed ledger entry: collector id, version before the rollout, number of attempts, number of drifts, end of the last
- * attempt, rarely used fields.
+ * Ledger entry in packed form: collector id, version before the rollout, number of attempts, number of drifts, end of
+ * the last attempt, and rarely used fields.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
@@ -33,14 +33,17 @@ export interface ShardNumbers {
   readonly logs: number;
   /** Number of `members-STAGE-N` objects of each started stage. */
   readonly memberShards: readonly number[];
-  /** Number of writes of objects other than `head`. Each object contains this number, so that all texts differ. */
+  /**
+   * Number of writes of ledger objects other than `head`. Each object contains this number, so that no two texts are
+   * equal.
+   */
   readonly shardWrites: number;
 }
 
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors whose entry was deleted, although a `log-N` object still contains it. */
+  /** Collectors whose ledger entry was deleted although a `log-N` object still contains the entry. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -90,7 +93,7 @@ export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: numb
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Bytes of a ledger object that are reserved for fields other than the collector ids. */
+/** Size in bytes that each ledger object reserves for fields other than the collector ids. */
 const spareBytes = 1024;
 
 /** Splits the collectors of a stage into groups that each fit into one ledger object. */
@@ -154,7 +157,9 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
   throw unreadable(`the ledger object ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
-/** Throws the error for an unreadable ledger if `unpack` fails, because another program changed the ledger. */
+/**
+ * Calls `unpack`. If it fails, another program has changed the ledger, so the error for an unreadable ledger is thrown.
+ */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();

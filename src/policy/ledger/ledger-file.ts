@@ -64,7 +64,7 @@ export class LedgerFile {
     return this.#full;
   }
 
-  /** Whether a ledger of this policy is stored, as far as this process knows. */
+  /** Whether this process knows of a stored ledger of this policy. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
@@ -205,7 +205,7 @@ export class LedgerFile {
   }
 
   /**
-   * Writes objects other than `head`. An existing object of the same name is a leftover, and is overwritten.
+   * Writes ledger objects other than `head`. If an object of the same name exists, it is a leftover and is overwritten.
    * @param before header that is stored first, and does not refer to these objects
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {

@@ -32,12 +32,13 @@ export interface Attempt {
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). Not stored. */
   readonly sinceMs: number;
-  /** Whether only listings that are requested a grace period after `sinceMs` show the outcome. Not stored. */
+  /** Whether a listing shows the outcome only if it is requested a grace period after `sinceMs`. Not stored. */
   readonly needsGrace: boolean;
   /** Monotonic time in ms of the last repeated request. Another repetition waits for a grace period. Not stored. */
   readonly probedAtMs?: number;
   /**
-   * `lastSeenAlive` in ms of an offline collector. The next repeated request waits for a newer value (U11). Not stored.
+   * `lastSeenAlive` in ms of a collector that was offline. The upgrade request is repeated only after the service
+   * reports a newer value (U11). Not stored.
    */
   readonly silentSinceMs?: number;
 }
@@ -75,9 +76,12 @@ export interface Ending {
   /** Message about the end of the upgrade, from the service or from logfleet; may be empty. */
   readonly message: string;
   readonly startedAtMs: number;
-  /** End of the upgrade as wall time in ms, for display. */
+  /** Wall time in ms at which the upgrade ended, for display. */
   readonly endedAtMs: number;
-  /** Monotonic time in ms at which the attempt ended or this process read the ledger. Not stored. */
+  /**
+   * Monotonic time in ms at which the attempt ended. For an entry from the stored ledger, the time at which this
+   * process read the ledger. Not stored.
+   */
   readonly sinceMs: number;
   /**
    * `lastSeenAlive` in ms of an offline collector whose upgrade was refused. The next attempt waits for a newer value
@@ -86,11 +90,11 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** The counts of a rollout and of a stage that include an ended upgrade. */
+/** The count of a rollout and the count of a stage in which an ended upgrade is included. */
 export interface Counted {
-  /** Number of the rollout's count of upgrades (`tally.number`). Each retry starts a new count. */
+  /** Number of the count (`tally.number`) in which the rollout counted the attempt. Each retry starts a new count. */
   readonly tally: number;
-  /** Index of the stage that also counted the attempt, if any. */
+  /** Index of the stage that also counted the attempt. Undefined if no stage did. */
   readonly stage: number | undefined;
 }
 
@@ -102,11 +106,14 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Counts that already include the last ended attempt, which must not be counted twice. */
+  /** Counts that already include the last ended attempt, so that it is not counted twice. */
   readonly counted?: Counted;
-  /** Set by a user's retry if the upgraded collector had gone offline, so that this failure is not counted again. */
+  /**
+   * Set when a user retries the rollout and the upgraded collector had gone offline. This failure is then not counted
+   * again.
+   */
   readonly forgiven?: true;
-  /** True if a rollback returns the collector to its former version. `used` then counts rollback attempts. */
+  /** True if a rollback returns the collector to its former version. Then `used` is the number of rollback attempts. */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
@@ -136,7 +143,7 @@ export interface StageRecord {
   /** Number of collectors that the stage chose; absent for a last stage that takes all other collectors. */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set once an upgrade has succeeded in the stage. A stage without a successful upgrade does not soak. */
+  /** Set after an upgrade has succeeded in the stage. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
   /** Wall time in ms at which the soak began, because the last collector of the stage reached the target version. */
   readonly updatedAtMs?: number;
@@ -154,11 +161,14 @@ export interface StageAnalysis {
   readonly minMessages: number;
   /** Query for the messages to count; absent for all messages. */
   readonly scope?: string;
-  /** Wall time in ms by which the period before the upgrades must end. Default: the start of the stage. */
+  /**
+   * Wall time in ms by which the period before the upgrades, in which messages are counted, must end. Default: the
+   * start of the stage.
+   */
   readonly baselineBeforeMs?: number;
   /**
-   * Wall time in ms from which messages after the upgrade are counted. Default: the last part of the soak. Set by a
-   * user's retry.
+   * Wall time in ms from which messages after the upgrade are counted. Default: the last part of the soak. A user's
+   * retry sets this time.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -170,7 +180,7 @@ export interface StageAnalysis {
 export interface RecoveryCheck {
   /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
-  /** Number of collectors in `quietest` that send enough messages again; absent until messages are counted. */
+  /** Number of collectors in `quietest` that send enough messages again. Absent until their messages are counted. */
   readonly recovered?: number;
 }
 
@@ -179,7 +189,8 @@ export interface AnalysisOutcome {
   readonly judged: number;
   readonly quiet: number;
   /**
-   * Number of collectors that were not compared, because they sent too few messages before or were upgraded too late.
+   * Number of collectors that were not compared, because they sent too few messages before the upgrade or were upgraded
+   * too late.
    */
   readonly unjudged: number;
   /** Bytes that the searches scanned, if the service reports bytes. */
@@ -215,7 +226,7 @@ export interface RolloutStop {
    * - `abort`: a user stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** One sentence that explains the stop, with the numbers of that time. */
+  /** One sentence that explains the stop, with the numbers from the time of the stop. */
   readonly message: string;
   /** Numbers of failures that stopped the rollout; absent if the rollout was stopped for another reason. */
   readonly exceeded?: Exceeded;
@@ -252,14 +263,17 @@ export interface LedgerHeader {
   readonly attempts: number;
   /** Digest of the selector for which the upgrades were made (U12). */
   readonly selection?: string;
-  /** Started stages of the rollout, in order. Only the last can be active. */
+  /** Started stages of the rollout, in order. All stages before the last have ended. */
   readonly stages?: readonly StageRecord[];
-  /** Number of selected collectors when the first stage started. Stage sizes in percent refer to this number. */
+  /**
+   * Number of selected collectors when the first stage started. Stage sizes in percent are fractions of this number.
+   */
   readonly selected?: number;
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or its ledger was lost. Every stage then soaks (R6).
+   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. Then every stage soaks
+   * (R6).
    */
   readonly unproven?: true;
   /** Wall time in ms of the first rollout to this version that was not completed. Set only with `unproven`. */
@@ -271,11 +285,11 @@ export interface LedgerHeader {
    * are always kept.
    */
   readonly actions?: readonly ActionRecord[];
-  /** Last applied values of people's annotations, and the time of the newest stop that a user ended by a retry. */
+  /** Annotation values that were applied last, and the time of the newest stop that a user ended by a retry. */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval annotation that is no longer valid because of a later rollback. */
+    /** Value of an approval annotation that was given before a rollback and is therefore no longer valid. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
@@ -373,7 +387,7 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout in this ledger. Only open attempts stay. */
+  /** Begins another rollout in this ledger. Of the former rollout, only attempts that have not ended are kept. */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -381,7 +395,7 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // An open attempt to the new target counts for the new rollout, so that a rollback includes its collector.
+      // A running attempt to the new target counts for the new rollout, so that a rollback includes its collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

@@ -36,9 +36,9 @@ export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Numbers of updated and failed collectors in the former rollout. */
+  /** Numbers of updated and failed collectors at the end of the former rollout. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** Ended rollouts that only the policy's status shows, newest first. */
+  /** Ended rollouts that are in the policy's status but not in the ledger, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
@@ -61,7 +61,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // The open upgrades may belong to an earlier selector of the policy, so the digest of that selector is kept (U12).
+    // Running upgrades may belong to an earlier selector of the policy, so the digest of that selector is kept (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -69,7 +69,7 @@ export function nextRollout(
 }
 
 /**
- * Continues after the last rollout to the same version. The new rollout begins stopped if the last rollout was stopped
+ * Continues the last rollout to the same version. If that rollout was stopped, the new rollout also begins stopped
  * (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
@@ -85,11 +85,11 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   };
 }
 
-/** Stop with which a rollout begins, because the last rollout to the same version was stopped. */
+/** Stop with which a new rollout begins, because the last rollout to the same version was stopped. */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The stop is from an earlier rollout, which its message already names.
+  // This stop was already taken over from an earlier rollout, and its message already names that rollout.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -109,7 +109,7 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all collectors run the target version, apart from tolerated failures. */
+  /** Whether all collectors run the target version, except collectors whose failure `maxFailures` tolerates. */
   readonly isUpdated: boolean;
   /** Whether the rollout can be marked as completed. */
   readonly isOver: boolean;
@@ -124,7 +124,8 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   // After the completion, failures count from zero whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
-  // A rollout is not complete while no collector runs the target version, for example because all are offline.
+  // A rollout is not completed while no collector runs the target version, for example because all collectors are
+  // offline.
   if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
   const history = withHistory(header.history, ended);

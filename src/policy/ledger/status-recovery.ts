@@ -1,6 +1,6 @@
 /**
- * Adds facts from a policy's status to a ledger that was lost or restored from a backup, so that no upgrade is started
- * twice (U1).
+ * Adds facts from a policy's status to its ledger. This is needed if the ledger was lost or restored from a backup, so
+ * that no upgrade is started twice (U1).
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -34,13 +34,13 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Returns whether the status shows an upgrade task that is newer than the collector's last attempt in the ledger. */
+/** Returns whether an upgrade task in the status is newer than the collector's last attempt in the ledger. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // An upgrade that logfleet did not start counts as in flight, but not as an attempt (U10).
+  // An upgrade that logfleet did not start counts as in flight, but does not count as an attempt (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -83,7 +83,8 @@ export function adoptCourse(
 }
 
 /**
- * Returns the header of a new rollout after the ledger was lost. The new rollout is stopped if the status shows a stop.
+ * Returns the header of the rollout that begins after the ledger was lost. This rollout is stopped if the status shows
+ * a stop.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -95,8 +96,8 @@ export function adoptLostCourse(
 }
 
 /**
- * Adds the stop in the status to the header. Every stage must soak again if the status shows a stage that the ledger
- * lacks.
+ * Adds the stop that the status shows to the header. If the status shows a stage that the ledger lacks, every stage
+ * must soak again.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -107,13 +108,13 @@ function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHead
   return { ...header, ...(isLost && unproven), ...(stop && { stop }) };
 }
 
-/** Returns ended rollouts that only the status shows, newest first. */
+/** Returns ended rollouts that are in the status but not in the ledger, newest first. */
 export function shownHistory(
   status: CollectorVersionPolicyStatus | undefined,
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // The status shows the end of the present rollout, so the ledger is from an older backup.
+  // The status shows that the rollout of the ledger has ended, so the ledger comes from an older backup.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -134,7 +135,7 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // The stop is older than the user's retry. Times in the status are whole seconds.
+  // The user's retry has already ended this stop. Times in the status are whole seconds.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -148,7 +149,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// An inconclusive stage becomes a stop for failures, because the ledger does not contain the stage.
+// The stop of an inconclusive stage becomes a stop for failures, because the lost ledger does not contain the stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -156,7 +157,7 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Digest of an unknown selector. No known selector has this digest. */
+/** Value that stands for the digest of an unknown selector. No selector has this digest. */
 const unknownSelection = '';
 
 /** Builds the ledger header from a policy's status. Undefined unless `status.noLedgerFor` is set. */
@@ -180,7 +181,7 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // After an edit of the spec, newly selected collectors belong to the completed rollout, and are not late joiners.
+    // After an edit of the spec, newly selected collectors belong to the completed rollout. They are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

@@ -63,8 +63,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Makes other policies of the service wait until this policy has claimed its collectors, unless this policy is
-   * excused.
+   * Makes the other policies of the service wait until this policy has claimed its collectors. An excused policy makes
+   * no other policy wait.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
@@ -103,7 +103,9 @@ export class ClaimTurns {
     this.#troubled.add(uid);
   }
 
-  /** Records that the policy can use its service again. All excused policies then try again. */
+  /**
+   * Records that the policy can use its service again. Then all excused policies try again to claim their collectors.
+   */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
     for (const excused of [...this.#unclaimed.excused]) {
@@ -189,6 +191,7 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // The collector list can be read again, so the policy is no longer excused.
+  // The policy was excused because the collector list could not be read. The list can be read again, so the excuse
+  // ends.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

@@ -31,7 +31,7 @@ export class KeptMemberIndex {
     this.#policy = policy;
   }
 
-  /** Index of collectors from the last decision; undefined if it is outdated. */
+  /** Index of collectors that the last decision used. Undefined if the index is outdated. */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
@@ -61,7 +61,7 @@ export class KeptMemberIndex {
     this.current(policy, this.#blank, bound);
   }
 
-  /** Returns the index of the policy's collectors, with their present states. */
+  /** Returns the index of the policy's collectors, after updating the state of each changed collector. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
     const { clock, settings } = this.#environment;
     const policy = this.#policy;
@@ -76,7 +76,8 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // Other policies claim their collectors first, so that this policy does not claim these collectors (U13).
+    // The other policies claim their collectors first, so that this policy does not claim collectors of other policies
+    // (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();

@@ -44,13 +44,13 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** Whether this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether this policy will own the collector when the running upgrade of the present owner has ended (U13). */
+  /** Whether this policy becomes the owner of the collector when the present owner's running upgrade ends (U13). */
   readonly awaited: boolean;
   /** Whether an upgrade outside this policy's ledger may run on the collector (U13). */
   readonly busyElsewhere: boolean;
   /** Whether the collector ran the target version in this rollout and then ran another version (U8). */
   readonly drifted: boolean;
-  /** Whether the policy has stages, and none of them takes the collector. */
+  /** Whether the policy has stages but no stage takes the collector. */
   readonly unstaged: boolean;
   /** Whether maintenance windows need the collector's time zone, which is missing or unknown. */
   readonly zoneless: boolean;
@@ -69,9 +69,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target and left it again has the state `drifting` (U6).
+  // A failed collector that reached the target version and then left it has the state `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that went offline at the target version is not retried, because the version may be the cause.
+    // A collector that went offline at the target version is not upgraded again, because this version may be the cause.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -120,8 +120,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Returns whether an unlisted collector needs another upgrade. The upgrade cannot start, because the version is unknown
- * (U7).
+ * Returns whether an unlisted collector needs another upgrade. This upgrade cannot start, because the collector's
+ * version is unknown (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -130,7 +130,7 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that went offline counts as updated as soon as it is alive again.
+    // A collector that had gone offline counts as updated as soon as it is alive again.
     if (ending?.kind === 'died') return row.collector.alive !== false;
     // Only a listing after the failed upgrade can show that the collector reached the target.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
@@ -195,7 +195,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // Only a listing after the upgrade can show that the collector went offline.
+  // Only a listing that was requested after the upgrade can show that the collector went offline.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),

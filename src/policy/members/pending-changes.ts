@@ -85,7 +85,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors that the next stage may choose, because no started stage has chosen them. */
+  /** Collectors that no started stage has chosen, so that the next stage may choose them. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);

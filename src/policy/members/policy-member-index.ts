@@ -60,7 +60,7 @@ export interface Member {
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/** States for which the index lists the collectors. `updated` and `pending` are only counted. */
+/** States whose collectors the index lists. Collectors in the states `updated` and `pending` are only counted. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
@@ -70,17 +70,19 @@ export class PolicyMemberIndex {
   readonly context: MemberContext;
   /** Digest of the policy's selector and exclusions. */
   readonly selection: string;
-  /** Whether the policy's selector has changed since the upgrades in the ledger. */
+  /** Whether the policy's selector has changed since the upgrades in the ledger were made. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Number of collectors in each state, by stage index. Empty without stages. */
+  /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** For each stage that has not started: returns whether the stage may choose a collector. */
+  /**
+   * One function for each stage that has not started. The function returns whether the stage may choose a collector.
+   */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index for all collectors that no stored list of a stage contains. */
+  /** Index of the stage for all collectors that are in no stored list of a stage. */
   #unlisted = noStage;
   #started = -1;
   /** Pending collectors in the order of their upgrades; undefined until sorted. */
@@ -88,7 +90,10 @@ export class PolicyMemberIndex {
   /** Revision of the service's list at the last sort. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
-  /** Collectors that left the target version, with the monotonic time in ms of the first listing of another version. */
+  /**
+   * Collectors that left the target version. The value is the monotonic time in ms of the first listing that showed
+   * another version.
+   */
   readonly #drifts = new SparseMap<string, number>();
 
   constructor(options: MemberIndexOptions) {
@@ -135,9 +140,9 @@ export class PolicyMemberIndex {
     return this.#zones;
   }
 
-  /** Collectors whose state every decision must compute again. */
+  /** Collectors whose state must be computed again in every decision. */
   unsettled(): readonly string[] {
-    // A collector can leave the state `offline` without a change that is reported.
+    // An offline collector can change its state without a reported change.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
@@ -150,7 +155,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Returns the reason why the policy has the collector. */
+  /** Returns why the policy has the collector, or `none` if the policy does not have it. */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -184,7 +189,7 @@ export class PolicyMemberIndex {
     this.#count(id, member, 1);
   }
 
-  /** Updates the index after a stage has started or a retry has removed a stage. */
+  /** Updates the index after a stage was started, or after a retry has removed a stage. */
   noteStages(): void {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
@@ -209,12 +214,12 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Returns whether the policy has stages, and none of them takes the collector. */
+  /** Returns whether the policy has stages but no stage takes the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
-  /** State that the collector would have with this ledger entry. */
+  /** State that the collector would have if this were its ledger entry. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.context);
   }
@@ -228,8 +233,7 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the collectors in a state such as `failed`, or collectors such as `silent` ones, which went offline after
-   * their upgrade.
+   * Returns the collectors in a state such as `failed`, or with a note such as `silent` (offline after their upgrade).
    */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
@@ -312,8 +316,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms after which a listing shows the result of an upgrade that this ledger lacks. Undefined without
-   * such an upgrade (U8, U13).
+   * Monotonic time in ms after which a listing shows the result of an upgrade that is not in this ledger. Undefined if
+   * there is no such upgrade (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

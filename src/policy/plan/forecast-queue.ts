@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch with a collector that may start. */
+  /** Index of the first batch in which a collector may start. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -56,7 +56,7 @@ export class ForecastQueue {
     return this.#closedUntilMs;
   }
 
-  /** Reason why the first collector waits, as text after "waiting for" in the status. */
+  /** Reason why the first waiting collector cannot start, as text after "waiting for" in the status. */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
@@ -78,7 +78,10 @@ export class ForecastQueue {
     return undefined;
   }
 
-  /** Groups collectors by version and, if windows use the time zones of collectors, by time zone. */
+  /**
+   * Groups collectors by version. If maintenance windows use the time zones of collectors, the groups also differ by
+   * time zone.
+   */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>

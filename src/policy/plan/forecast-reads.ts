@@ -9,26 +9,26 @@ import { policySettings } from '../settings.ts';
 export class ForecastReads {
   /** Duration of an upgrade in ms until the read that shows its end. */
   readonly #typicalMs: number;
-  /** Wall times in ms at which the ends of upgrades are due to be read, by list page, sorted. */
+  /** Wall times in ms at which the ends of upgrades should be read, sorted, by page of the collector list. */
   readonly #pages = new Map<number, number[]>();
   /** Started upgrades in the order in which their ends are due. `#nextDue` is the first that is not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages that are due to be read, because upgrades of their collectors should have ended. */
+  /** Pages that should be read now, because upgrades of their collectors should have ended. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` includes the delay until a read shows the end */
+  /** @param isSeen whether `upgradeMs` includes the time between the end of the upgrade and the read that shows it */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end was not read yet. */
+  /** Number of started upgrades whose end no read has shown yet. */
   get open(): number {
     return this.#open;
   }

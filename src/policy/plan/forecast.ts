@@ -19,7 +19,7 @@ export interface ForecastStage {
   /** Maximum number of running upgrades in the stage, if it sets one. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Whether the stage needs an approval. The forecast assumes an immediate approval. */
+  /** Whether the stage needs an approval. The forecast assumes that the approval is given immediately. */
   readonly needsApproval: boolean;
   /** Wall times in ms at which running upgrades started. */
   readonly underWay?: readonly number[];
@@ -55,7 +55,7 @@ export interface ForecastInput {
 export interface ForecastOfStage {
   /** Start of the stage as wall time in ms. */
   readonly startMs: number;
-  /** Wall time in ms of the end of the stage's soak; undefined if it never ends. */
+  /** Wall time in ms at which the stage's soak ends. Undefined if the stage never ends. */
   readonly endMs: number | undefined;
   /** Whether the expected times also depend on a user's approval of this stage or an earlier stage. */
   readonly afterApproval: boolean;
@@ -68,7 +68,7 @@ export interface Forecast {
   readonly stages: readonly ForecastOfStage[];
   /** Duration of the rollout in ms; undefined if it never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout never ends, as text after "waiting for"; undefined if it ends. */
+  /** Reason why the rollout never ends, as text after "waiting for". Undefined if the rollout ends. */
   readonly waitsForEver: string | undefined;
   /** Predicted numbers of requests to the service, by kind. */
   readonly requests: ForecastRequests;
@@ -97,7 +97,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, TimeRange>();
   #nowMs: number;
-  /** Simulated wall time in ms from which another request may be sent. */
+  /** Simulated wall time in ms from which the rate limits allow another request. */
   #freeMs: number;
   #sweptMs: number;
   readonly #requests = { posts: 0, looks: 0, sweeps: 0, counts: 0 };
@@ -171,7 +171,10 @@ class Simulation {
     return undefined;
   }
 
-  /** Adds upgrades that are already running, spread evenly over the collector list. */
+  /**
+   * Adds upgrades that are already running to the forecast. It assumes that their collectors are spread evenly over the
+   * list.
+   */
   #followUp(underWay: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);

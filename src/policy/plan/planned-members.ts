@@ -44,7 +44,7 @@ export interface LeftOut {
 
 export interface PlannedMembers {
   readonly matched: number;
-  /** Planned collectors by stage index; a policy without stages has the index `noStage`. */
+  /** Planned collectors by index of their stage. A policy without stages uses the index `noStage`. */
   readonly stages: ReadonlyMap<number, StageMembers>;
   /** Groups of collectors that are not upgraded, largest first. */
   readonly leftOut: readonly LeftOut[];
@@ -123,7 +123,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reason that the plan shows for each state in which collectors are not upgraded. */
+/** Reasons that the plan shows for collectors that are not upgraded, by state of the collector. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

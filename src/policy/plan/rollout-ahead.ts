@@ -13,7 +13,7 @@ import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
-/** Stage in a plan. A policy without stages has one stage without a name. */
+/** Stage as shown in a plan. For a policy without stages, the plan has one stage without a name. */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
   /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
@@ -44,7 +44,7 @@ export function stagesOfPlan(
   return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
 }
 
-/** Stages that have not ended, as input of the forecast. */
+/** Stages that have not ended, in the form that the forecast needs. */
 export function forecastStages(
   spec: CollectorVersionPolicySpec,
   { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
@@ -80,14 +80,14 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
-/** Reason why a stage without upgrades cannot end, as text after "waiting for". */
+/** Reason why a stage that has no upgrades cannot end, as text after "waiting for". */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,
   gate: Gate | undefined,
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage waits for its first collector, except a last stage that takes all remaining collectors.
+  // A stage waits until it has a collector. A last stage that takes all remaining collectors need not wait.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

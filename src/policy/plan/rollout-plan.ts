@@ -29,7 +29,7 @@ export interface RolloutPlan {
   /** Whether the rollout was completed before. New collectors are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
-  /** Build that becomes the target when it reaches `minAge`. */
+  /** Build that becomes the target when its age reaches `minAge`. */
   readonly nextBuild: NextBuild | undefined;
   readonly matched: number;
   /** Stages of the rollout in order. A policy without stages has one stage without a name. */
@@ -39,7 +39,7 @@ export interface RolloutPlan {
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;
-  /** Expected times and requests; undefined if no more upgrades start. */
+  /** Expected times and numbers of requests. Undefined if no further upgrade starts. */
   readonly forecast: Forecast | undefined;
   /** Sentences that say why no upgrade starts, or what the user must examine. */
   readonly hindrances: readonly string[];
@@ -59,10 +59,10 @@ export interface PlannedStage {
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'ahead' | 'underWay' | 'ended';
-  /** Expected start of the stage as wall time in ms; undefined if it has started or never starts. */
+  /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether the expected times also depend on an approval. */
+  /** Whether the stage's expected times also depend on an approval. */
   readonly afterApproval: boolean;
 }
 
@@ -131,7 +131,7 @@ export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns a copy of the policy in mode Enforce and without a pause. */
+/** Returns a copy of the policy that has mode Enforce and is not paused. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -152,7 +152,7 @@ function hindrancesOf(
     ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
     ...(by === undefined ? [] : [`The policy is paused by ${by}: no upgrade starts before the pause ends.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: no upgrade starts until spec.mode is Enforce.'] : []),
-    // During a rollback, the health message says why no upgrade starts.
+    // During a rollback, the health message explains why no upgrade starts.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }
@@ -187,7 +187,9 @@ function upgradeLength(
   return measured === undefined ? { ms: assumedUpgradeMs, source: 'assumed' } : { ms: measured, source: 'measured' };
 }
 
-/** Median measured duration of an upgrade in ms, from the ledger or else from the policy's status. */
+/**
+ * Median duration of an upgrade in ms. The durations come from the ledger or, if it has none, from the policy's status.
+ */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];
   for (const { ending } of ledger.entries()) {

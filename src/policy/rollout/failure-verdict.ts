@@ -29,7 +29,7 @@ export function hasTolerance(
 }
 
 /**
- * Returns the exceeded `maxFailures` of a stage or else of the rollout.
+ * Returns the `maxFailures` that a stage exceeds or, if no stage does, that the rollout exceeds.
  * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
  */
 export function findExcess(
@@ -81,7 +81,7 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
 
 /** Describes failed collectors that stopped sending logs; empty when there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
-  // A retry resets the failures, so earlier collectors that stopped sending logs do not count.
+  // A retry resets the failures, so stages without failures since then are ignored here.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
   if (!stage?.analysis) return '';
   const others = failed - (stage.analysis.outcome?.quiet ?? 0);

@@ -69,23 +69,23 @@ interface Progress {
   readonly current: number | undefined;
   /** Stage that is due to start but has to wait. */
   readonly next?: Stage;
-  /** Collectors of the stage that starts with this decision. */
+  /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
-  /** Messages to count now for the stage's analysis or after a rollback. */
+  /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
-  /** Earliest wall time in ms of the read of the collector list that ends the soak. */
+  /** Earliest wall time in ms for the read of the collector list that ends the soak. */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
-  /** Whether every stage has started, so that late joiners may be upgraded. */
+  /** Whether every stage has started. Late joiners are upgraded only then. */
   readonly isLastStarted: boolean;
-  /** `maxFailures` that is exceeded without stopping the rollout, if any. */
+  /** Exceeded `maxFailures` that does not stop the rollout, if there is any. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
-  /** Number of failed collectors to which no `maxFailures` applies. */
+  /** Number of failed collectors for which the spec sets no `maxFailures`. */
   readonly untolerated: number;
   /** Plan of the rollback, if the rollout is rolled back. */
   readonly rollback: RollbackPlan | undefined;
@@ -96,7 +96,7 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** Whether a user has just retried the rollout. Stages then start with the next decision. */
+  /** Whether a user's retry was applied in this decision. Stages then start with the next decision. */
   readonly retried: boolean;
   /** Whether the policy may start upgrades now. */
   readonly mayStart: boolean;
@@ -218,7 +218,7 @@ function rollbackOf(
 }
 
 function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
-  // When the service offers a single build, its list omits collectors that run this build (U7).
+  // If the service offers only one build, its list omits the collectors that run this build (U7).
   const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
@@ -226,7 +226,7 @@ function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, he
 /** Reason why the active stage does not end. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Result of an evaluation in which no stage starts or ends. */
+/** Result of an evaluation that starts no stage and ends no stage. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -268,7 +268,7 @@ class StageProgress {
   }
 
   run(): Progress {
-    // A selector that matches no collector may soon match again, so the stages stay unchanged.
+    // A selector that matches no collector now may match collectors again soon, so the stages stay unchanged.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
@@ -327,11 +327,11 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // The collectors count as failures now, so the next decision may stop the rollout.
+    // The collectors that failed the analysis count as failures now, so the next decision may stop the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
-  /** Makes a stage with failed collectors wait for the user if the spec sets no `maxFailures`. */
+  /** If the spec sets no `maxFailures`, makes a stage with failed collectors wait for the user. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
@@ -374,7 +374,8 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage waits for collectors that left the target version, and may wait for running upgrades.
+    // A stage waits for collectors that left the target version. A stage with a stored list also waits for running
+    // upgrades.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -390,7 +391,7 @@ class StageProgress {
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // A decision that applies a user's retry starts no stage.
+    // If a decision applies a user's retry, it starts no stage.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -453,7 +454,7 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Returns whether the stage has started. A retry may have removed the stage. */
+/** Returns whether the stage has started. A started stage counts as not started after a retry has removed it. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }

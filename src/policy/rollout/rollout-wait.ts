@@ -36,15 +36,14 @@ export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolea
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time in ms at which upgrades may start again, for example when a window opens. */
+/** Monotonic time in ms at which upgrades may start again, for example because a maintenance window opens. */
 export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
   const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(admission.refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
 /**
- * Returns the wait for the next stage if all remaining collectors belong to later stages, or the wait for the last
- * stage's soak.
+ * Returns why the rollout waits, if all remaining collectors belong to later stages or if the last stage still soaks.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

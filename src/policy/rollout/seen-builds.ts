@@ -20,7 +20,7 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Each build's version, with the wall time in ms since which the service offers the build. */
+  /** Version of each build, with the wall time in ms since which the service offers this build. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
@@ -41,7 +41,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds; undefined until they are read, and after a write whose outcome is unknown. */
+  /** Stored builds. Undefined until they are read, and after a write that may or may not have taken effect. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -82,7 +82,7 @@ export class SeenBuilds {
   }
 }
 
-/** Returns the builds to store: builds that the policy may choose, then the newest other builds. */
+/** Returns the builds to store: first the builds that the policy may choose, then the newest of the other builds. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));

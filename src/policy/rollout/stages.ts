@@ -16,14 +16,14 @@ import { isEligible, type MemberState } from '../members/member-state.ts';
 import { compileSelection } from '../members/selector.ts';
 import type { Counts } from '../members/state-counts.ts';
 
-/** Stage index for all collectors of a policy without stages. */
+/** Stage index that all collectors have in a policy without stages. */
 export const noStage = -1;
 /** Stage index for collectors in no started stage; greater than every other index. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
 
-/** Collector that a stage may choose, because no stage has chosen it. */
+/** Collector that no stage has chosen, so that a stage may choose it. */
 export interface StageCandidate {
   readonly id: string;
   readonly memberState: MemberState;
@@ -66,7 +66,7 @@ export function chooseMembers(
   return stage.size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(stage.size, selected));
 }
 
-/** Returns the collectors of each stage that has not started, as if all these stages started now. */
+/** Returns the collectors of each stage that has not started. Assumes that all these stages start now. */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
   candidates: Iterable<StageCandidate>,
@@ -83,8 +83,8 @@ export function expectedMembers(
 }
 
 /**
- * Returns the number of collectors in a stage. Without a stored list, only collectors that can be or were upgraded
- * count.
+ * Returns the number of collectors in a stage. If the stage has no stored list, only collectors that can be or were
+ * upgraded count.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
@@ -158,7 +158,9 @@ export function needsApproval({ name, approval }: Stage, { approved }: Pick<Ledg
   return approval === 'Required' && !approved?.includes(name);
 }
 
-/** Sort key of a collector: an FNV-1a hash of its id, mixed so that similar ids differ much. */
+/**
+ * Sort key of a collector: an FNV-1a hash of its id. The hash is mixed, so that similar ids get very different keys.
+ */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);

@@ -1,8 +1,8 @@
 /**
- * Chooses the target version of a policy from the builds that the service offers (4.7).
+ * Chooses the target version of a policy from the builds that the service offers (section 4.7).
  *
- * The candidates are the latest build or, with `versionPattern`, all matching builds. With `minAge`, the newest
- * candidate that is old enough becomes the target. `minAge` never returns a policy to an older version.
+ * The candidates are the latest build or, with `versionPattern`, all matching builds. If `minAge` is set, the newest
+ * candidate that is old enough becomes the target. `minAge` never makes a policy return to an older version.
  */
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -11,16 +11,16 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Earlier facts that influence the choice of the target version. */
+/** Earlier facts about the policy that influence the choice of its target version. */
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
-  /** Wall time in ms since which each build is offered. A build without a time counts as new. */
+  /** Wall time in ms since which the service offers each build. A build without a time counts as new. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
 
-/** Build that becomes the target when it reaches `minAge`, unless a better build appears. */
+/** Build that becomes the target when its age reaches `minAge`, unless a better build appears before. */
 export interface NextBuild {
   readonly version: string;
   /** Wall time in ms at which the build reaches `minAge`. */
@@ -105,7 +105,7 @@ function oldEnough(
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 
-/** Verdict if every candidate build is younger than `minAge`, and the service does not offer the current target. */
+/** Verdict if every candidate build is younger than `minAge` and the service no longer offers the current target. */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;

@@ -119,7 +119,7 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
-    // When the next exclusion begins, the reason for the wait changes.
+    // The text of the reason to wait changes when the next exclusion begins.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
@@ -155,7 +155,7 @@ export class MaintenanceCalendar {
       if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
       if (block && block.fromMs < span.toMs) {
         fromMs = block.toMs;
-        // An exclusion may last for years, so all windows inside the exclusion are skipped at once.
+        // An exclusion may last for years, so all maintenance windows inside the exclusion are skipped in one step.
         if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }

@@ -10,26 +10,26 @@ export interface Opening {
   readonly schedule: CronSchedule;
   /** Time in ms for which the window stays open. */
   readonly durationMs: number;
-  /** Spans of one day in which the window is open, from `spansOfDay`. */
+  /** Time ranges of one day in which the window is open, as computed by `spansOfDay`. */
   readonly daySpans: readonly TimeRange[];
   readonly zone: TimeZone;
 }
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which daylight-saving time moves the opening of a window. */
+/** Maximum time in ms by which a change of daylight-saving time can move the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum length of a span in ms; a longer span counts as endless. */
+/** Maximum length of an open span in ms. A longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** How far in ms the first search for the start of a span looks back. Each further search looks back twice as far. */
+/** Time in ms that the first search for the start of a span looks back. Each further search looks back twice as far. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings in one search. */
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans with an open window that end after `afterMs`. The first span may begin too late. A very long span
- * ends at Infinity. Without windows, one span covers all time.
+ * Yields the spans that have an open window and end after `afterMs`. The first span may begin later than its window
+ * opened. A very long span ends at Infinity. If there are no windows, one span covers all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -69,7 +69,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Openings that a clock change skips are moved to a later local time.
+  // Local opening times that a clock change skips are moved to a later local time.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

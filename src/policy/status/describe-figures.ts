@@ -43,7 +43,7 @@ const maxVersionLength = 64;
  * task.
  */
 const maxIdLength = 32;
-/** Maximum size of the tasks in the status in bytes. The whole status stays below 100 KB. */
+/** Maximum size in bytes of the upgrade tasks in the status. It keeps the whole status below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
@@ -97,7 +97,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // A stage without collectors to upgrade needs no approval.
+    // A stage that has no collectors to upgrade needs no approval.
     const shown = awaitsApproval && next?.name === name ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
@@ -110,7 +110,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // The status shows no soak of a failed stage, or of a stage that had nothing to upgrade.
+  // The status shows no soak if the stage has failed or had nothing to upgrade.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -268,7 +268,7 @@ const endingStates = {
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
   const { collectorId, before, back } = entry;
-  // A rollback goes from the target version to the former version (`before`).
+  // A rollback goes from the target version to the collector's former version (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
   return {
     ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
@@ -335,7 +335,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The collector may have been uninstalled, so a later listing must still show it.
+    // The collector may have been uninstalled, so only a listing after the grace period proves that it still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;

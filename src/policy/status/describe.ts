@@ -43,7 +43,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // A rollout with a collector that can be retried has not ended.
+  // A rollout has not ended while it has a collector that can be retried.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -97,7 +97,7 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** Stop of the rollout in the status. If the ledger is lost, the stop is restored from here (U1). */
+/** Stop of the rollout, as shown in the status. If the ledger is lost, the stop is restored from the status (U1). */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
@@ -105,7 +105,7 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 
 const maxStopLength = 1024;
 
-/** Selected collectors that belong to other policies; undefined when there are none. */
+/** Returns the selected collectors that belong to other policies. Returns undefined if there are none. */
 export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {
   const foreign = memberIndex.members('foreign');
   if (foreign.size === 0) return undefined;
@@ -118,8 +118,8 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
 }
 
 /**
- * Returns the conditions of a policy whose collectors are not known yet. `Overlapping` stays unchanged until the policy
- * is edited (H1).
+ * Returns the conditions of a policy whose collectors are not known yet. The condition `Overlapping` is kept until a
+ * user edits the policy (H1).
  */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,

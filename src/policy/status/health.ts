@@ -14,7 +14,7 @@ import type { RolloutState } from '../rollout/rollout-state.ts';
 export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
-  /** Number of skipped collectors that the user must examine. */
+  /** Number of collectors that are skipped for a reason that the user must examine. */
   readonly leftAlone: number;
 }
 
@@ -33,7 +33,7 @@ export interface HealthInput {
   /** Error in the maintenance windows of the spec. */
   readonly badCalendar?: string | undefined;
   readonly targetVersion: string | undefined;
-  /** Numbers of collectors; undefined until the whole collector list has been read. */
+  /** Numbers of collectors. Undefined until this process has read the whole collector list. */
   readonly fleet?: Fleet | undefined;
   readonly ledgerFull?: boolean;
   /** Reason why the rollout waits, if it does. */
@@ -111,7 +111,7 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A rollback needs no target build. The service may have withdrawn the build because it breaks collectors.
+  // A rollback needs no target build. The service may have withdrawn that build because it breaks collectors.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -223,7 +223,10 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
-/** Reports that searches of a message analysis fail: stalled if the user must act, otherwise an outage (H2). */
+/**
+ * Reports that searches of a message analysis fail. The health is stalled if the user must act, otherwise it is an
+ * outage (H2).
+ */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.analysisUnavailable) return undefined;
@@ -250,7 +253,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  // Reasons to wait are shown only while collectors are left to upgrade.
+  // The reason to wait is shown only while collectors that are not in progress are left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
@@ -310,7 +313,7 @@ function wentQuiet({ state }: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Returns whether `maxFailures` tolerates all failures of the rollout. */
+/** Returns whether `maxFailures` tolerates all failures of the rollout and its stages. */
 function isTolerated({ state }: HealthInput): boolean {
   return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }
@@ -336,7 +339,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ...resting, ready: 'True', reason: reasons.allUpdated, message };
 }
 
-/** Number of the policy's own collectors that can be upgraded or were upgraded. */
+/** Number of this policy's own collectors that can be upgraded or were upgraded already. */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }

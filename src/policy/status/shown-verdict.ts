@@ -6,7 +6,7 @@ import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** Known facts about a policy before its collectors are read. */
+/** Facts that are known about a policy before its collectors are read. */
 export interface SoFar {
   /** Target version of the policy, if known. */
   readonly target: string | undefined;
@@ -16,7 +16,7 @@ export interface SoFar {
   readonly answered: boolean;
 }
 
-/** Reasons of `Ready` that only a read of all collectors can confirm. */
+/** Reasons of the condition `Ready` that only a read of all collectors can confirm. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -47,7 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in the status still hold, because no newer fact contradicts them.
+ * Returns whether the conditions in the status still hold. They hold if no newer fact contradicts them.
  * @param found health that this process computed without the collectors
  */
 export function stillHolds(
@@ -57,7 +57,7 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // The shown message contains the number of running upgrades, which this process does not know yet.
+  // The shown message contains the number of running upgrades. This process does not know that number yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -65,7 +65,7 @@ export function stillHolds(
 }
 
 /**
- * Returns whether the status keeps its conditions until the counts are reliable (U13).
+ * Returns whether the conditions in the status are kept until the counts of collectors are reliable (U13).
  * @param found health that this process computed from counts that may be wrong
  */
 export function staysUntilClaimed(

@@ -36,8 +36,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes only the health verdict to the policy's status; counts and estimates stay as they were, and with them the
-   * target version to which they belong (H3). `wantedVersion` is the target version of a status without counts.
+   * Writes only the health verdict to the policy's status. Counts, estimates and the target version to which they
+   * belong stay as they were (H3). `wantedVersion` is written as the target version if the status has no counts.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
@@ -65,7 +65,10 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/** Fields of the status whose change is written immediately. Messages are left out, because they repeat counts. */
+/**
+ * Fields of the status that are written immediately when they change. Messages are left out, because they repeat
+ * counts.
+ */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;
