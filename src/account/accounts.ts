@@ -9,7 +9,7 @@
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
-import { refusalRetryMs, retryDelayMs } from '../base/retry-delay.ts';
+import { retryDelayMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
 import { serviceLimits } from '../service/budget/request-budget.ts';
 import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
@@ -47,6 +47,8 @@ export interface Account {
 const secretMaxAgeMs = 60_000;
 /** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
 const idleMs = 3_600_000;
+/** Maximum time in ms after the delay of a rejected key in which a rejection counts as a repeated one. */
+const recheckMs = 60_000;
 
 export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly secrets: SecretReader;
@@ -149,7 +151,9 @@ export class Accounts {
     // Several requests with the rejected key may have been in flight at once. Their rejections count as one check of
     // the key.
     if (nowMs < untilMs) return shown;
-    const repeated = nowMs < untilMs + refusalRetryMs ? earlier + 1 : 0;
+    // A key that is still rejected is rejected by the first request after the delay. A later rejection is a new one,
+    // because requests have succeeded since.
+    const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
   }

@@ -25,6 +25,15 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
+ * Returns the delay in ms until a resource with this error is checked again. `heldForMs` is the time for which a rejected
+ * access key is not sent, or Infinity. If that time ended while the status was written, the resource is checked soon.
+ */
+export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
+  const hasEnded = error?.code === 'account.unauthorized' && heldForMs === Number.POSITIVE_INFINITY;
+  return hasEnded ? firstRetryMs : heldForMs;
+}
+
+/**
  * Counts consecutive failures of one kind of request. A success of another kind of request does not reset the count.
  */
 export class FailureRecord {

@@ -11,7 +11,7 @@ import { type Condition, findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
+import { holdMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
@@ -210,7 +210,7 @@ export class ExportRuntime {
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // The work ends when the status also says that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
-    const refusedMs = accounts.refusedForMs(secretOf(resource));
+    const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
     const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;

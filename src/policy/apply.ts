@@ -5,7 +5,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { isRefusal, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
+import { holdMs, isRefusal, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -88,7 +88,7 @@ export class Applier {
     // The shown conditions still hold, so this write only confirms requests that users made with annotations.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
-    const recheckDelayMs = Math.min(recheckMs(health, problem), binding.heldForMs());
+    const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
     const delayMs = Math.min(statusDelayMs, recheckDelayMs, this.#untilMs(tooYoung?.nextBuild));
     // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues
     // to wait.

@@ -163,6 +163,7 @@ export class ServiceBinding {
   unneeded(kind: Asked): void {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);
+    this.#failures[kind].tryAgain();
     this.#onNews();
   }
 

@@ -41,7 +41,8 @@ export async function runOnDirectories(
     ...{ clock: operator.clock, random: operator.random, log: operator.log, directories },
     secretsFromEnvironment: await secretFromVariables(context),
   });
-  const isEmpty = () => resourcesOf(host).length === 0 && host.problems().length === 0;
+  const isEmpty = () =>
+    resourcesOf(host).length === 0 && host.problems().every(({ severity }) => severity === 'warning');
   const emptiness = `logfleet run: no resources of logfleet in ${dirs.join(' and ')}`;
   if (isEmpty() && options.watch) context.stderr.write(`${emptiness}; waiting for manifests\n`);
   await runUntilEnd(operator, host, options, context, metrics);

@@ -23,6 +23,7 @@ import { createUid } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
+import { requireState } from './durable-file.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
 import type { Request } from './requests.ts';
@@ -194,7 +195,10 @@ export class DirectoryContents {
       const { kind: ownerKind, name: ownerName, uid } = owner;
       const resource = this.#create(decoded, { annotations, owner: { kind: ownerKind, name: ownerName, uid } });
       const record: ResourceRecord = { directory, manifest, resource };
-      await crossing('resource.create', () => this.#records.create(record));
+      await crossing('resource.create', async () => {
+        await requireState(new StateDirectory(directory));
+        await this.#records.create(record);
+      });
       this.#retained.delete(identifyRecord(record));
       this.cache.put(record);
       return 'created';
@@ -442,6 +446,7 @@ export class DirectoryContents {
   async #change(record: ResourceRecord, resource: AnyResource): Promise<AnyResource> {
     const resourceVersion = String(Number(record.resource.metadata.resourceVersion) + 1);
     const changed = { ...record, resource: { ...resource, metadata: { ...resource.metadata, resourceVersion } } };
+    if (this.#options.isOperator) await requireState(new StateDirectory(record.directory));
     await this.#records.save(changed);
     this.cache.put(changed);
     return changed.resource;

@@ -161,8 +161,8 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
  * Fails with `host.disk` if the state folder `.logfleet` of an operator's directory is missing, because the directory is
  * then unavailable. Its files are neither absent nor removed (D2).
  */
-export async function requireState({ folder }: StateDirectory): Promise<void> {
-  if (await isFolder(folder)) return;
+export async function requireState({ folder, lockFile }: StateDirectory): Promise<void> {
+  if ((await readIfPresent(lockFile)) !== undefined) return;
   const remedy = 'mount the directory again, or move it back';
   throw failure('backoff', 'host.disk', `${folder} is missing, so the directory is unavailable: ${remedy}`, {
     reason: 'StateNotWritable',

@@ -43,6 +43,7 @@ export class LedgerFiles implements LedgerStore {
       crossing('ledger.write', async () => {
         const state = this.#stateOf(owner);
         if (!state) throw gone(owner);
+        if (this.#isOperator) await requireState(state);
         const path = state.ledgerFile(owner, shard);
         const current = (await this.#read(state, path))?.version;
         if (current !== expected) throw conflict(path);

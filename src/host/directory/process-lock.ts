@@ -21,7 +21,7 @@ import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
-import { diskError, isAbsent, isFolder, makeState } from './durable-file.ts';
+import { diskError, isAbsent, makeState } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
 
 export const heartbeatMs = 5_000;
@@ -121,7 +121,9 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
-      } else if (holder !== 'absent' || (await isFolder(dirname(this.#path)))) this.#lost = true;
+        // A missing lock file does not prove it either: the directory may be unmounted, and a command may have created its
+        // state folder again (D2).
+      } else if (holder !== 'absent') this.#lost = true;
     } catch {
       // An unreadable lock file does not prove that another process has the lock. The lock counts as lost only after
       // `silenceMs`.

@@ -73,6 +73,10 @@ interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
 
 export class OperatorEntries {
   readonly #options: OperatorEntriesOptions;
+  /**
+   * Other operators, by name and namespace of the resources (`otherKey`). An operator can leave one of its namespaces and
+   * still answer in another one.
+   */
   readonly #others = new Map<string, OtherOperator>();
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
@@ -120,7 +124,7 @@ export class OperatorEntries {
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);
-    const foreign = this.#foreign(known).filter(({ name }) => !this.#isGone(name));
+    const foreign = this.#running(known);
     const operators = [this.#ownEntry(known, foreign), ...foreign].sort(compareEntries);
     const status = { ...(resource.status as Status), operators };
     if (foreign.length === 0) return { ...resource, status };
@@ -165,7 +169,7 @@ export class OperatorEntries {
     const owning = owner && this.#options.newest(owner.kind, { namespace, name: owner.name });
     if (owning && owning.metadata.uid === owner.uid) return this.#isForeign(owning);
     const own = this.#own(resource);
-    const running = this.#foreign(resource).filter(({ name }) => !this.#isGone(name));
+    const running = this.#running(resource);
     if (!own && running.length === 0) return this.#isForeignNamespace(namespace);
     return running.some((entry) => !own || compareEntries(entry, own) < 0);
   }
@@ -178,14 +182,19 @@ export class OperatorEntries {
     for (const each of this.#options.resources()) {
       if (each.metadata.namespace !== namespace) continue;
       const own = this.#own(each);
-      const running = this.#foreign(each).filter(({ name }) => !this.#isGone(name));
+      const running = this.#running(each);
       if (own && running.length > 0) return running.some((entry) => compareEntries(entry, own) < 0);
     }
     return false;
   }
 
-  #isGone(name: string): boolean {
-    return this.#others.get(name)?.isGone === true;
+  #isGone(name: string, resource: AnyResource): boolean {
+    return this.#others.get(otherKey(name, resource))?.isGone === true;
+  }
+
+  /** Entries of the other operators that still run. */
+  #running(resource: AnyResource | undefined): readonly OperatorEntry[] {
+    return this.#foreign(resource).filter(({ name }) => resource && !this.#isGone(name, resource));
   }
 
   #hiddenOf(resource: AnyResource | undefined): Hidden {
@@ -207,12 +216,15 @@ export class OperatorEntries {
     const known = this.#foreign(before);
     const own = this.#own(resource);
     if (own) this.#since = this.#earliest(own.since);
+    // Another operator removed the entry of this one, because this one did not answer. It begins anew.
+    else if (this.#own(before)) this.#since = undefined;
     for (const { name, seen } of foreign) {
       const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
-      const other = this.#others.get(name) ?? { heardAtMs: Number.NEGATIVE_INFINITY };
+      const key = otherKey(name, resource);
+      const other = this.#others.get(key) ?? { heardAtMs: Number.NEGATIVE_INFINITY };
       if (own && own.seen > seen) other.askedAtMs ??= this.#options.clock.monotonic();
       if (isChanged) this.#hear(name, resource);
-      else this.#others.set(name, other);
+      else this.#others.set(key, other);
     }
     this.#checkAfter(changeDelayMs);
   }
@@ -220,11 +232,12 @@ export class OperatorEntries {
   #hear(name: string, resource: AnyResource): void {
     const { clock, log, events, self } = this.#options;
     const { kind, metadata } = resource;
-    const known = this.#others.get(name);
+    const key = otherKey(name, resource);
+    const known = this.#others.get(key);
     if (!known || known.isGone || known.heardAtMs < 0) {
       log.warn('another operator follows the same resources', { operator: name, self });
     }
-    this.#others.set(name, { heardAtMs: clock.monotonic() });
+    this.#others.set(key, { heardAtMs: clock.monotonic() });
     this.#announce(known?.isGone === true);
     const message = messageOf([...this.#hiddenOf(resource).entries].sort(compareEntries));
     events.publish({ kind, ...metadata }, { type: 'Warning', reason: reasons.otherOperator, message });
@@ -235,7 +248,8 @@ export class OperatorEntries {
    * that another operator also manages, or on which no operator acts yet.
    */
   #announce(isChanged: boolean): void {
-    this.#gauge.set({}, [...this.#others.values()].filter(({ isGone }) => !isGone).length);
+    const running = [...this.#others].filter(([, { isGone }]) => !isGone).map(([key]) => key.split(' ')[0]);
+    this.#gauge.set({}, new Set(running).size);
     if (!isChanged) return;
     for (const resource of this.#options.resources()) {
       if (this.#own(resource) && this.#foreign(resource).length === 0) continue;
@@ -281,10 +295,10 @@ export class OperatorEntries {
       if (!resource) continue;
       if (!leadership.isLeader() || this.#isClosed) return;
       const silent = this.#foreign(resource).filter(
-        ({ name }) => !asked.has(name) && this.#isSilent(name, resource, nowMs),
+        ({ name }) => !asked.has(otherKey(name, resource)) && this.#isSilent(name, resource, nowMs),
       );
       if (silent.length === 0 && !this.#isDue(resource)) continue;
-      for (const { name } of silent) asked.add(name);
+      for (const { name } of silent) asked.add(otherKey(name, resource));
       this.#question = silent.length > 0 ? resource : undefined;
       const wasForeign = this.#isForeign(resource);
       try {
@@ -309,11 +323,13 @@ export class OperatorEntries {
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
     const isCurrent = own && own.since === this.#earliest(own.since);
-    return this.#foreign(resource).some(({ name, seen }) => !isCurrent || seen > own.seen || this.#isGone(name));
+    return this.#foreign(resource).some(
+      ({ name, seen }) => !isCurrent || seen > own.seen || this.#isGone(name, resource),
+    );
   }
 
   #isSilent(name: string, resource: AnyResource, nowMs: number): boolean {
-    const { heardAtMs = nowMs, askedAtMs, isGone } = this.#others.get(name) ?? {};
+    const { heardAtMs = nowMs, askedAtMs, isGone } = this.#others.get(otherKey(name, resource)) ?? {};
     if (isGone || askedAtMs !== undefined) return false;
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
@@ -336,6 +352,11 @@ export class OperatorEntries {
   #earliest(since: string): string {
     return this.#since !== undefined && this.#since < since ? this.#since : since;
   }
+}
+
+/** Key of another operator in `#others`: its name, and the namespace of a resource that it follows. */
+function otherKey(name: string, { metadata }: AnyResource): string {
+  return `${name} ${metadata.namespace}`;
 }
 
 /** Message to users about another operator on the same resource. `operators` are in order of arrival. */

@@ -4,7 +4,7 @@ import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { recordTold } from '../../support/told.ts';
 import { secretsPath } from '../../support/world.ts';
-import { ExportWorld, evenly, hourMs, minuteMs } from './export-world.ts';
+import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type Status = keyof typeof reasons;
@@ -73,3 +73,23 @@ describe('C1: requests that the service refuses', () => {
     expect(refused()).toBeGreaterThan(before);
   });
 });
+
+test.each([300, 4_000])(
+  'a new export is checked again if its first status is written until the delay has ended (%d ms)',
+  async (delayMs) => {
+    const refusal = { kind: 'status', status: 401, from: '0s', until: '20s' };
+    const world = new ExportWorld({ messages: evenly(300), scenario: { faults: { refusal: refusal as never } } });
+    world.add();
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    await world.world.clock.advance(30_000 - delayMs / 2 - 30);
+    world.world.api.onRequest = ({ method, name }) =>
+      method === 'PUT' && name === 'late' ? { kind: 'delay', delayMs } : undefined;
+    const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
+    world.world.addExport('late', { timeRange });
+    await world.world.clock.advance(6_000);
+    world.world.api.onRequest = () => undefined;
+    await world.world.clock.advance(10 * minuteMs);
+    expect(findCondition(world.world.export('late')?.status?.conditions, 'Ready')?.reason).toBe('Exported');
+  },
+);

@@ -497,13 +497,15 @@ describe('a directory that is moved away during a write', () => {
   );
 
   test('stays unavailable although a command creates its state folder again (D2)', async () => {
-    const { place, host, before } = await opened();
+    const { place, host, before, owner } = await opened();
     renameSync(place.directory, `${place.directory}-away`);
     onTestFinished(() => rmSync(`${place.directory}-away`, { recursive: true, force: true }));
     mkdirSync(`${place.directory}/.logfleet/requests`, { recursive: true });
     await outlast(place, host);
     expect(get(host, 'web')).toBe(before);
     expect(host.problems()).toMatchObject([{ file: place.directory, reason: 'Unreadable' }]);
+    await expect(host.ledgers.read(owner, 'head')).rejects.toMatchObject({ code: 'host.disk' });
+    await expect(host.ledgers.write(owner, 'head', 'lost', undefined)).rejects.toMatchObject({ code: 'host.disk' });
   });
 
   test('is reported immediately, then at growing intervals with the start of the outage, until it is back (H2)', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, renameSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { heartbeatMs, isSurelyFree, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
@@ -198,6 +198,22 @@ describe('a lock', () => {
     expect(lock.held()).toBe(true);
     await place.clock.advance(silenceMs);
     expect(lock.held()).toBe(false);
+    renameSync(place.path('away'), place.path('m'));
+    const told = new Promise<void>((resolve) => lock.subscribe(resolve));
+    await place.clock.advance(heartbeatMs);
+    await told;
+    expect(lock.held()).toBe(true);
+  });
+
+  test('is held again when the directory is back, although a command created its state folder meanwhile', async () => {
+    const place = new Workplace();
+    place.write('m/web.yaml', '');
+    const lock = await ProcessLock.acquire(new StateDirectory(place.path('m')), place);
+    renameSync(place.path('m'), place.path('away'));
+    mkdirSync(place.path('m', '.logfleet', 'requests'), { recursive: true });
+    for (let silentMs = 0; silentMs <= silenceMs; silentMs += heartbeatMs) await place.clock.advance(heartbeatMs);
+    expect(lock.held()).toBe(false);
+    rmSync(place.path('m'), { recursive: true });
     renameSync(place.path('away'), place.path('m'));
     const told = new Promise<void>((resolve) => lock.subscribe(resolve));
     await place.clock.advance(heartbeatMs);

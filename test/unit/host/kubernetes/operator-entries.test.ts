@@ -18,7 +18,7 @@ class Installation {
   readonly gauges = new Map<string, number>();
   readonly #source;
 
-  constructor(world: World, namespace: string) {
+  constructor(world: World, namespace: string, namespaces: 'all' | readonly string[] = 'all') {
     const gauge = (name: string) => ({
       set: (_labels: object, value: number) => void this.gauges.set(name, value),
       remove() {},
@@ -28,7 +28,7 @@ class Installation {
       random: seededRandom(namespace.length),
       metrics: { ...noMetrics, gauge } as typeof noMetrics,
       api: world.server.client(namespace),
-      namespaces: 'all',
+      namespaces,
       operatorNamespace: namespace,
       identity: `${namespace}-0`,
       leaderElection: false,
@@ -47,8 +47,8 @@ class Installation {
   }
 
   /** Whether the operator acts on the policy. */
-  sees(name = 'production'): boolean {
-    return this.#source.get({ namespace: 'logging', name }) !== undefined;
+  sees(name = 'production', namespace = 'logging'): boolean {
+    return this.#source.get({ namespace, name }) !== undefined;
   }
 
   write(policy: CollectorVersionPolicy, targetVersion: string): Promise<CollectorVersionPolicy> {
@@ -190,4 +190,38 @@ test('a single operator writes no additional status', async () => {
   const writes = world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status'));
   expect(writes).toHaveLength(1);
   expect(only.sees()).toBe(true);
+});
+
+test.each([
+  ['aa', 'bb'],
+  ['bb', 'aa'],
+])(
+  'an operator that leaves the namespace %s but still shares %s gives its resources to the other one',
+  async (left, kept) => {
+    const world = createWorld();
+    createPolicy(world, 'old', left);
+    createPolicy(world, 'shared', kept);
+    const first = new Installation(world, 'zz-first', ['aa', 'bb']);
+    await world.clock.advance(2_000);
+    const second = new Installation(world, 'aa-second');
+    await world.clock.advance(3_000);
+    await first.host.stop();
+    const again = new Installation(world, 'zz-first', [kept]);
+    await world.clock.advance(60_000);
+    createPolicy(world, 'new', left);
+    await world.clock.advance(askAgainMs + 2 * answerMs + 20_000);
+    expect([second.sees('old', left), second.sees('new', left)]).toEqual([true, true]);
+    expect([again.sees('shared', kept), second.sees('shared', kept)]).toEqual([true, false]);
+  },
+);
+
+test('an operator that was cut off leaves the resources to the operator that replaced it', async () => {
+  const { world, first, second } = await twoInstallations();
+  const cutOff = { kind: 'status', status: 503, when: 'before' } as const;
+  world.server.onRequest = ({ client }) => (client === 'zz-first' ? cutOff : undefined);
+  await world.clock.advance(askAgainMs + 2 * answerMs + 60_000);
+  expect(second.sees()).toBe(true);
+  world.server.onRequest = () => undefined;
+  await world.clock.advance(120_000);
+  expect([first.sees(), second.sees()]).toEqual([false, true]);
 });
