@@ -12,7 +12,7 @@ export interface RowEncoder {
   end(): void;
   /** Memory in bytes of unwritten rows. Absent if rows are written immediately. */
   readonly heldBytes?: number;
-  /** True if the file should end. Absent if only its size limits the file. */
+  /** True if no more rows should be written into this file. Absent if only its size limits the file. */
   readonly isFull?: boolean;
   /** Number of values in the extra column, because they do not match the type of their column. */
   readonly misfits?: number;

@@ -282,7 +282,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Commit records that became invalid, because their intervals differed and were searched again. */
+  /** Commit records that no longer count. The rows of their intervals differed from the service's counts, so they were searched again. */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);

@@ -55,7 +55,7 @@ export class FieldValue {
     return isEmpty || this.kind === token.null || this.kind === token.more;
   }
 
-  /** Returns a string or the digits of a number; undefined for other values. Decodes only ASCII. */
+  /** Returns the text of a JSON string, or the digits of a JSON number. Returns undefined for other values. The text must be ASCII. */
   text(bytes: Buffer, row: number): string | undefined {
     const value = bytes.toString('latin1', row + this.start, row + this.end);
     if (this.kind === token.number) return value;

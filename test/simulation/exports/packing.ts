@@ -7,7 +7,7 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Called when compression starts. Calls `done` when the compression ends. */
+/** Called when a compression starts. The receiver calls `done` to end the compression. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;

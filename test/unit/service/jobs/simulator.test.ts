@@ -271,7 +271,7 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // This search job is created before the service rejects creations.
+  // This search job still succeeds. The service rejects all later ones.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
