@@ -204,8 +204,8 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
 }
 
 /**
- * Decides about a search that the service cut short, if its query cannot be split (E8). The missing rows cannot be
- * exported.
+ * Judges a search that the service cut short, although its query cannot be divided into shorter time ranges (E8). The
+ * export fails, or keeps the rows and counts as incomplete.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
