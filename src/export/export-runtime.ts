@@ -370,7 +370,7 @@ export class ExportRuntime {
   }
 }
 
-/** Time in ms by which an estimated end in the status is replaced before it passes. The status has whole seconds. */
+/** Time in ms before an estimated end at which the status gets a new estimate. The status has whole seconds. */
 const estimateMarginMs = 1_000;
 
 /** Error codes for credentials that the object store refuses, or that lack a permission. */

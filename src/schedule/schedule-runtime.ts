@@ -173,7 +173,7 @@ export class ScheduleRuntime {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /** Returns the time ranges of announced runs that do not exist and were not just created. */
+  /** Returns the time ranges of runs that the status lists although they do not exist. Runs that were just created are left out. */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;

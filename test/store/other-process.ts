@@ -20,7 +20,7 @@ export type Act =
   | { readonly kind: 'export'; readonly waits: boolean }
   /** Uploads a file, and reports by how many bytes the memory of the process grew. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
-  /** Writes a file that fits on the disk and one that does not, and reports the second failure. */
+  /** Writes one file that fits on the disk and one that does not, and reports why the second file failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };

@@ -27,7 +27,7 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages per second or in total. The milliseconds in `dense` are included only in the total number. */
+/** Number of messages, either in each second or in total. The total includes the messages of the milliseconds in `dense`. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {
