@@ -60,7 +60,7 @@ export class DestinationChoice {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // If reading the Secret fails, its old content must not be used.
+    // Forgets the earlier content of the Secret, so that it is not used if reading the Secret fails.
     this.#known = undefined;
     const chosen = await this.#choose(resource);
     this.#known = { chosen, atMs };
@@ -200,7 +200,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // Adds the real credentials to the hash, because JSON contains `[secret]` instead of them.
+  // Adds the real credentials to the hash, because the JSON text contains `[secret]` in their place.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

@@ -110,7 +110,7 @@ export class ExportReconciler implements Reconciler {
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
   }
 
-  /** True if no work is left and the statuses show no search jobs. */
+  /** True if no work is left, and no status lists search jobs. */
   drained(): boolean {
     return this.#endings.size === 0 && [...this.#runtimes.values()].every(({ isLeft }) => isLeft);
   }

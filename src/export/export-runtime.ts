@@ -76,7 +76,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** Resolves when the previous work has ended. Undefined if none is running. */
+  /** Promise that resolves when the previous work has ended. Undefined if no previous work is running. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
@@ -86,9 +86,9 @@ export class ExportRuntime {
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /** Last failure after which credentials were read again. */
+  /** Last failure after which the credentials were read again. */
   #lastCredentialsFailure: LogfleetError | undefined;
-  /** Error to show while the service rejects the access key (401): it names the Secret and no single request. */
+  /** Error to show while the service rejects the access key (401). It names the Secret instead of a single request. */
   #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -137,7 +137,7 @@ export class ExportRuntime {
     await this.#ending;
   }
 
-  /** Ends the work before the process exits, and removes the search jobs from the status. */
+  /** Ends the export's work before the process exits, and removes the search jobs from the export's status. */
   async #leave(resource: SearchExport): Promise<Result> {
     this.#end();
     const { status } = resource;
@@ -153,7 +153,7 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // After a retry, this process replaces the conditions of an earlier process.
+    // After a user's retry, this process replaces the conditions that an earlier process wrote.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
@@ -164,7 +164,10 @@ export class ExportRuntime {
     return true;
   }
 
-  /** Health of a complete, failed or paused export, which is known without its Secrets (C1). */
+  /**
+   * Returns the health of a complete, failed or paused export, which is known without reading the export's Secrets
+   * (C1).
+   */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
     if (complete) return isAsked ? undefined : shownHealth(complete);
@@ -208,7 +211,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work ends when the status also says that the export is complete.
+    // The work ends only when the status also shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -268,7 +271,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** True if the conditions of an earlier process stay in the status (H1). */
+  /** True if the conditions that an earlier process wrote stay in the status (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -304,7 +307,7 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** Time in ms until a wall time in the status; negative if it has passed. */
+  /** Returns the time in ms until a wall time in the status; negative if that time has passed. */
   #untilMs(time: string): number {
     return Date.parse(time) - this.#options.clock.now();
   }
@@ -314,7 +317,9 @@ export class ExportRuntime {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
-  /** Delay in ms after which the estimated end in the status must be replaced, because it is about to pass. */
+  /**
+   * Returns the delay in ms until the estimated end in the status must be replaced, because that time is about to pass.
+   */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
     if (end === undefined) return Number.POSITIVE_INFINITY;

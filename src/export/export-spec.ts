@@ -16,7 +16,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),
-      // Other formats ignore `formulaGuard`, so it must not change their fingerprint.
+      // Formats other than CSV ignore `formulaGuard`, so this setting must not change their fingerprint.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),

@@ -18,7 +18,7 @@ import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVari
 export const jobAnnotations = {
   /** Hash of everything that decides what the pods do. The Job is replaced when it changes. */
   work: 'logfleet.dev/work',
-  /** Hash of the credentials and the user's retry request. A Job that ended is replaced when it changes. */
+  /** Hash of the credentials and the user's retry request. An ended Job is replaced when this hash changes. */
   cause: 'logfleet.dev/cause',
   /** Share of the request budget, in JSON. */
   share: 'logfleet.dev/share',
@@ -110,7 +110,7 @@ export function buildJob(input: JobInput): BuiltJob {
     spec: {
       completionMode: 'Indexed',
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
-      // The Job succeeds when one worker has written the manifest.
+      // The Kubernetes Job succeeds as soon as one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
       // A replacement pod waits for the replaced pod, because both use the same request limits.
       podReplacementPolicy: 'Failed',

@@ -218,7 +218,10 @@ export class JobRuntime {
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
-  /** Handles a failed creation of a Job. Releases its request limits if it was certainly not created. */
+  /**
+   * Handles a failed creation of a Kubernetes Job. Releases the Job's request limits if the Job was certainly not
+   * created.
+   */
   #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
     if (!(error instanceof LogfleetError)) throw error;
     const { code, message } = error;
@@ -317,14 +320,14 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // Only an ended export keeps the name of a Job that no longer exists.
+    // Only the status of an ended export keeps the name of a Job that no longer exists.
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
   }
 }
 
-/** Returns the newest progress from the workers of a Job: the highest row count. */
+/** Returns the newest progress that the workers of a Job have reported: the one with the highest row count. */
 function describeWorkers(
   { status }: SearchExport,
   { job, state, health }: Found,

@@ -105,7 +105,7 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A user may have removed the annotation from some pods, so any Job or pod is read.
+  // A user may have removed the annotation from some pods, so it is read from the Job or from any of the pods.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

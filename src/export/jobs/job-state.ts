@@ -18,17 +18,17 @@ export const againText = `Give the annotation ${annotations.requestedAt} a new v
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message for the status, until a pod has reported. */
+  /** Reason and message for the status. They are used until a pod has reported a result. */
   readonly reason: string;
   readonly message: string;
-  /** Report of the pod that decides the result. Undefined before it has reported. */
+  /** Report of the pod that decides the Job's result. Undefined until this pod has reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
   /** True if no running pod can continue. */
   readonly isHeldUp?: boolean;
 }
 
-/** Reads the state of a Job. `workers` is what its pods have written to the status. */
+/** Reads the state of a Kubernetes Job. `workers` contains what the Job's pods have reported in the export's status. */
 export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;
@@ -36,12 +36,12 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // The export is complete if one pod reports so, even if other pods failed.
+    // The export is complete if one pod reports that it is complete, even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
-    // Waits for the pods after the end of the Job, because their reports contain the result.
+    // After the end of the Job, waits until its pods have ended, because their reports contain the result.
     if (!report && !isLate && !pods.every(isEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
@@ -74,7 +74,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
 
 type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
 
-/** Running workers that cannot continue, the oldest problem first. */
+/** Returns running workers that cannot continue. The worker with the oldest problem comes first. */
 function heldWorkers(
   job: string,
   running: readonly WorkerPod[],

@@ -4,7 +4,7 @@
 export const workerVariables = {
   /** File for the worker's report. `logfleet export` is a worker if this variable is set. */
   report: 'LOGFLEET_WORKER_REPORT',
-  /** Folder with a subfolder for each Secret and a file for each key. */
+  /** Folder with one subfolder for each Secret. A subfolder contains one file for each key of its Secret. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
   /** User of the service whose request limits the worker shares. */
   user: 'LOGFLEET_WORKER_USER',

@@ -26,7 +26,7 @@ export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
-  // Keeps manifest and fingerprint as long as possible, because a schedule needs them.
+  // Keeps the manifest and the fingerprint in the report as long as possible, because a schedule needs them.
   const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },

@@ -38,7 +38,7 @@ export interface PlanOptions {
   readonly onWait?: (wait: PlanningWait) => void;
 }
 
-/** State of a planning that waits until its time range is old enough (E11). */
+/** State of the planning while it waits until the time range of the export is old enough to be searched (E11). */
 export interface PlanningWait {
   /** Wall time at which the planning continues; undefined if the planning does not wait. */
   readonly settlesAtMs: number | undefined;
@@ -46,7 +46,7 @@ export interface PlanningWait {
   readonly isTried: boolean;
 }
 
-/** Open search job and the interval whose rows are read from it. */
+/** Open search job, and the interval whose rows are read from this job. */
 export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
 }
@@ -57,23 +57,23 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
-/** How well the number of rows is known before the searches. */
+/** How exactly the number of rows is known before the searches. */
 export type RowsBasis =
-  /** An aggregation or a single complete search counted the rows. */
+  /** The rows were counted by an aggregation or by a single complete search. */
   | 'Counted'
-  /** The number is estimated from the density of the rows that the first search found. */
+  /** The number of rows is estimated from the density of the rows that the first search found. */
   | 'Estimated'
   /** The first search found at least this number of rows. */
   | 'Minimum';
 
 /** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Segments in order of time. Leaves out the part of the range that is too recent to be searched. */
+  /** Segments in order of time, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
   readonly rowsBasis: RowsBasis;
   /** True if the service was asked to count the rows, but gave no valid count. */
   readonly isCountRefused: boolean;
-  /** Number of rows at which the service cuts a search short; undefined if that has not happened. */
+  /** Number of rows at which the service cuts a search short; undefined if no search was cut short. */
   readonly limit: number | undefined;
   /** Minimum number of requests for the whole export. */
   readonly requests: number;
@@ -105,7 +105,7 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
   return new RangePlanning(tools, options).propose();
 }
 
-/** Maximum wait in ms for the first search. After a longer search, the range is one segment. */
+/** Maximum wait in ms for the end of the first search. If the search takes longer, the range becomes one segment. */
 const longestWaitMs = 30 * 60_000;
 /** Maximum wait in ms for a free search job to count rows. The planning may itself use the last free job. */
 const longestTurnMs = 60_000;
@@ -172,7 +172,10 @@ class RangePlanning {
     }
   }
 
-  /** Waits until at least half of the range is old enough to be searched, and returns the part that is old enough. */
+  /**
+   * Waits until at least half of the export's time range is old enough to be searched. Returns the part of the range
+   * that is old enough.
+   */
   async #settledRange(): Promise<Interval> {
     const { task, quirks } = this.#tools;
     const { onWait, jobs } = this.#options;
@@ -195,8 +198,8 @@ class RangePlanning {
   }
 
   /**
-   * Runs a test search. Rejects if the service refuses credentials or query. Gives up after `turnMs` without a free
-   * job.
+   * Runs a test search. Rejects if the service refuses the credentials or the query. Gives up if no search job becomes
+   * free within `turnMs`.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, quirks } = this.#tools;
@@ -216,7 +219,7 @@ class RangePlanning {
     return Math.floor(jobs.clock.now() - settlingMs(settleDelayMs, clockBehindMs));
   }
 
-  /** Waits for the first search. Returns false after `longestWaitMs`. */
+  /** Waits for the end of the first search. Returns false if this takes longer than `longestWaitMs`. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { quirks, task } = this.#tools;
     const { clock, signal } = this.#options.jobs;
@@ -258,7 +261,7 @@ class RangePlanning {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // Counting the same range probably takes as long as the first search.
+    // Counting the rows of the same range probably takes as long as the first search.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
@@ -284,7 +287,7 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The search was complete, so the limit is above its number of rows.
+    // The first search was complete, so the message limit is higher than the number of its rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
@@ -307,7 +310,7 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/** Newest part of the range that a search has found completely, although the service cut it short. */
+/** Newest part of the time range that a search has found completely, although the service cut the search short. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };

@@ -22,19 +22,19 @@ export interface SegmentsInput {
   readonly slices: readonly SliceCount[];
   /** Number of rows at which the service cuts a search short. */
   readonly limit: number;
-  /** Number of the newest rows, which a search has already found. */
+  /** Number of the newest rows that a search has already found. */
   readonly foundRows: number;
 }
 
-/** Requests of a search besides its pages: creation, status and deletion of the job. */
+/** Number of requests for one search besides its pages: creation, status and deletion of the job. */
 const requestsBesidesPages = 3;
-/** Requests of an aggregation: creation, status, one page and deletion of the job. */
+/** Number of requests for one aggregation: creation, status, one page and deletion of the job. */
 export const requestsOfCount = 4;
 
 /** Segments in order of time. A range without rows is one segment. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
-  // The size of a plan is limited, so a long plan gets larger segments.
+  // The size of a plan is limited. A plan that would have too many segments gets larger ones.
   for (let times = 1; ; times *= 2) {
     const segments = segmentsOf(input, times * fullestRows(limit));
     if (segments.length <= maxSegments) return segments;
@@ -81,7 +81,7 @@ function requestsOfSegment(rows: number, limit: number): number {
 function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number): SegmentCount[] {
   const downwards: SegmentCount[] = [];
   let { toMs } = range;
-  /** Periods of the segment that is being built, newest first. */
+  /** Periods of the segment that is being built, from the newest to the oldest. */
   let inside: SliceCount[] = [];
   let rows = 0;
   const fill = (slice: SliceCount) => {

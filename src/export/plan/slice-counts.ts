@@ -53,9 +53,9 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // Ignores rows at the end of the interval, which the service may include (E10).
+    // Ignores rows at the end of the interval, because some services include the end (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval. Its rows count at the interval's start.
+    // A counted period may begin before the interval. Rows of such a period count at the interval's start.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

@@ -44,7 +44,9 @@ interface CountedFigures {
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum of the rows' times, in ms from the start of the period. Undefined for longer ranges. */
+  /**
+   * Sum of the rows' times in ms, each counted from the start of its period. Undefined for ranges of several periods.
+   */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -70,7 +72,7 @@ export function digestSlices(records: RecordPage['records'], lengthMs: number): 
   for (const record of records) {
     const fromMs = figureOf(record, slice);
     const count = readFigure(textOf(record, '_count'));
-    // A rounded row count could hide missing rows, so it is invalid.
+    // A rounded row count is invalid, because it could hide missing rows.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -108,7 +110,7 @@ function shifted(figure: Figure | undefined, by: number): Figure | undefined {
   return figure && { value: figure.value + by, reach: figure.reach };
 }
 
-/** Neighbouring intervals that share a period, and are therefore compared together. */
+/** Neighbouring intervals that are compared together, because they share a period. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
@@ -120,7 +122,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // The interval joins the previous group if both share a period.
+    // The interval joins the previous group if it shares a period with that group.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -140,7 +142,7 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** Result of one comparison. `unknown`: the value was rounded or is missing. */
+/** Result of comparing one value. `unknown` means that the value was rounded or is missing. */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
@@ -248,7 +250,10 @@ function pairsOf(
   ];
 }
 
-/** Compares one kind of value, such as sizes. `shorten` computes its short form. */
+/**
+ * Compares the service's values of one kind, such as sizes, with the written values. `shorten` computes a short form of
+ * values, such as a hash, and `ours` is the short form of the written values.
+ */
 function agreementOf(
   slices: readonly DigestSlice[],
   name: SliceFigureName,
@@ -317,10 +322,10 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Values of the written rows, which the service's values should equal. */
+/** Values that were computed from the written rows. The service should return the same values. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
-/** Compares one kind of value with the written rows. Without rows, every value agrees. */
+/** Compares one kind of value with the written rows. If there are no rows, every value agrees. */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
@@ -337,8 +342,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns new segments for intervals whose row counts differ. If rows are missing, the new segments are smaller than
- * the earlier ones.
+ * Returns new segments for intervals whose row counts differ from the service's counts. If rows are missing, the new
+ * segments are smaller than the earlier ones.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -382,7 +387,7 @@ export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage
   return areNamed && ids.size > 0 && ids.size <= mostConfirmed && ids.size === repeated.length ? repeated : undefined;
 }
 
-/** True if rows were received more than once, but no query can confirm them. */
+/** True if rows were received more than once, but no query can show whether the service stores them more than once. */
 export function hasUnconfirmed(group: DigestGroup): boolean {
   return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
 }

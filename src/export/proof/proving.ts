@@ -38,7 +38,7 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Ranges that contain too many repeated rows to confirm each row by its id. */
+  /** Ranges with too many repeated rows to confirm each of these rows by its id. */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
   readonly segments: readonly TimeRange[];
@@ -75,7 +75,7 @@ export async function prove(
   };
 }
 
-/** Compares neighbouring intervals by one aggregation. */
+/** Compares the written rows of neighbouring intervals with the service by one aggregation. */
 async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Promise<readonly ComparedGroup[]> {
   const slices = await requestDigest(rangeOf(run), tools);
   if (!tools.task.identity.byReceiptTime) {
@@ -101,7 +101,7 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   const { text, lengthMs } = digestSliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // For a service that includes the end of a range, the query excludes rows at the end (E10).
+    // If the service includes the end of a range, the query itself excludes the rows at the end (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);
@@ -137,8 +137,8 @@ async function request(
 }
 
 /**
- * Creates the stored result. If `isFlagged`, differing ranges are marked as incomplete, otherwise they are searched
- * again.
+ * Creates the result to be stored. If `isFlagged` is true, differing ranges are marked as incomplete, otherwise they
+ * are searched again.
  */
 export function verdictOf(
   round: number,

@@ -68,7 +68,7 @@ export async function countInterval(order: JobOrder, jobs: JobSet): Promise<Inte
   });
   if (counted.kind === 'errors') return counted;
   const { records, messageCount } = counted;
-  // Some services return no record for a count of zero.
+  // Some services return no record if they count zero rows.
   if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
   const [record] = records;
   const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;

@@ -39,11 +39,11 @@ export type DenseOutcome =
   /** All rows of the dense millisecond are in `files`. The caller commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
   /**
-   * The searches by last digits failed, or found a different number of rows than an aggregation. Another attempt may succeed. `isFailure`
-   * is false if the only reason is a lost answer to a status request.
+   * The searches by last digits failed, or found a different number of rows than an aggregation. Repeating them may
+   * succeed. `isFailure` is false if the only reason is a lost answer to a status request.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The searches cannot find all rows. `reason` is for users, without a full stop. */
+  /** The searches cannot find all rows of the millisecond. `reason` is for users, without a full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
 export type DenseFiles = Pick<IntervalFiles, 'end' | 'giveUp'>;
@@ -78,7 +78,10 @@ type AgainOutcome = Extract<ClassFailure, { kind: 'again' }>;
 interface ReadClass {
   readonly kind: 'read';
   readonly ending: string;
-  /** True if the number of rows suggests that the service cut the search short, and the class can be divided further. */
+  /**
+   * True if the number of rows suggests that the service cut the search short, and the ids can be divided by one more
+   * digit.
+   */
   readonly isDoubtful: boolean;
   readonly figures: RowFigures;
   readonly hasLostStatus: boolean;
@@ -86,7 +89,10 @@ interface ReadClass {
 
 class DenseSearch implements DenseFiles {
   readonly #files: IntervalFiles;
-  /** Rows of doubtful classes, in files of their own, so that these rows can be discarded without the others. */
+  /**
+   * Rows of searches that may be incomplete. They are in files of their own, so they can be discarded without losing
+   * other rows.
+   */
   #doubtfulFiles: IntervalFiles;
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
@@ -129,8 +135,8 @@ class DenseSearch implements DenseFiles {
   }
 
   /**
-   * Discards the rows of doubtful classes, unless the count proves that all rows of the millisecond are read. Resolves to the endings of
-   * the discarded classes.
+   * Discards the rows of classes of ids whose search may be incomplete, unless the count proves that all rows of the
+   * millisecond are read. Resolves to the endings of the discarded classes.
    */
   async #discardDoubtful(): Promise<readonly string[]> {
     const doubtful = this.#read.filter(({ isDoubtful }) => isDoubtful);
@@ -211,7 +217,7 @@ class DenseSearch implements DenseFiles {
     };
   }
 
-  /** Reads the rows whose message ids have this ending. Writes nothing if the search was cut short. */
+  /** Reads the rows whose message ids end in `ending`. Writes no row if the service cut the search short. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const filter = this.#newFilter();
@@ -250,7 +256,8 @@ class DenseSearch implements DenseFiles {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
-      // A class of ids that cannot be divided further is read like a complete one. The count of an aggregation decides later.
+      // A class of ids that cannot be divided further is read as if its search were complete. The count of an
+      // aggregation decides later.
       const isDoubtful = sign !== undefined && ending.length < mostDigits;
       const part = await this.#readJob(job, filter, { isEndMoved, isDoubtful });
       return part.kind === 'again' ? part : { ...part, ending, isDoubtful };
@@ -278,7 +285,7 @@ class DenseSearch implements DenseFiles {
     if (strays({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // After an error or a lost answer, a repeated row may hide a missing row (E5).
+    // After an error or a lost answer, repeated rows show nothing, because a repeated row may hide a missing row (E5).
     if (hasLostStatus)
       return {
         ...again(
@@ -290,7 +297,10 @@ class DenseSearch implements DenseFiles {
     return again('the result pages of a search by _messageid contained different rows when they were read again');
   }
 
-  /** Reads all rows again. Returns true if the same rows repeat, so the service stores them twice. */
+  /**
+   * Reads all rows of the job again. Returns true if the same rows repeat again, which shows that the service stores
+   * them twice.
+   */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();
     pages.beginAgain();
@@ -299,7 +309,7 @@ class DenseSearch implements DenseFiles {
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
-  /** Opens the search job for this ending. Returns undefined if the service refuses the query. */
+  /** Opens the search job for message ids with this ending. Returns undefined if the service refuses the query. */
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;

@@ -10,20 +10,20 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows came out of order, so that repeated rows may be undetected. */
+  /** False if rows arrived out of order, so that repeated rows may be undetected. */
   readonly isSure: boolean;
   /** Stores a row. Returns true if the same row was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum memory in bytes for the rows of one millisecond. Further rows are stored as hashes. */
+/** Maximum memory in bytes for the rows of one millisecond. Only hashes of further rows are stored. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   isSure = true;
-  /** First row of the current millisecond, usually the only one. */
+  /** First row of the current millisecond. Most milliseconds have only one row. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;

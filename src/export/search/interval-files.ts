@@ -64,7 +64,10 @@ export class IntervalFiles {
     );
   }
 
-  /** Returns other files for rows of the same interval, which can be discarded separately. The parts of both are numbered together. */
+  /**
+   * Returns other files for rows of the same interval, so that these rows can be discarded separately. All files of the
+   * interval are numbered together.
+   */
   beside(): IntervalFiles {
     return new IntervalFiles(this.#tools, this.#order, this.#described, this.#numbers);
   }
@@ -79,7 +82,7 @@ export class IntervalFiles {
     return this.#parts.drained();
   }
 
-  /** Receives rows, and writes all except duplicates and those outside the interval. */
+  /** Returns a receiver that writes all rows, except duplicates and rows outside the interval. */
   receiver(filter: RowFilter): RowReceiver {
     const folderOf = folderFinder(this.#tools.task.identity);
     return {

@@ -115,7 +115,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.views;
   }
 
-  /** Number of found rows in each period; undefined until reported. */
+  /** Returns the number of rows found in each period; undefined until the service has reported it. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }
@@ -128,7 +128,7 @@ export class IntervalSearch implements RunningSearch {
 
   /** Ends the search job before it reaches eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished job has found all rows. Ending it could only lose errors (E5).
+    // A finished job has already found all rows. Ending the job early could only lose its errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -180,13 +180,13 @@ export class IntervalSearch implements RunningSearch {
     return new MessageReader({ ...options, countedRows: this.#opened?.countedRows });
   }
 
-  /** Waits until the search job ends or is ended early. */
+  /** Waits until the search job ends by itself or logfleet ends it early. */
   async #search(job: SearchJob): Promise<SearchEnd> {
     const { quirks } = this.#tools;
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // The job may have searched a longer range, so its duration says nothing about other searches.
+    // The job may have searched a longer range. Its duration then says nothing about other searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -202,7 +202,7 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // Records are incomplete only if their search job ended early.
+    // The records of an aggregation are incomplete only if its search job ended early.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -248,7 +248,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks } = this.#tools;
-    // Closes the job during the count, because its rows are all read.
+    // Closes the search job while the rows are counted, because all rows of the job are read.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
@@ -282,7 +282,7 @@ export class IntervalSearch implements RunningSearch {
   /** Searches a millisecond with too many rows by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Searches by digits may scan many bytes, so the limit of scanned bytes is checked first.
+    // Searches by the last digits of ids may scan many bytes, so the limit of scanned bytes is checked first.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);

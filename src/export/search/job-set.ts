@@ -12,7 +12,7 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Aborts the creation of the job, even while it waits. */
+  /** Aborts the creation of the search job, even while the creation waits. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }

@@ -12,16 +12,16 @@ export type CutSign =
   | 'warning'
   /** logfleet ended the search before the service's maximum duration (E13). */
   | 'timeOver'
-  /** The job covers more time than the interval, and its older rows are left to other searches. */
+  /** The job searches more time than the interval covers. Rows before the interval are left to other searches. */
   | 'beyondInterval'
-  /** The search found as many rows as an earlier search that was cut short. */
+  /** The search found as many rows as an earlier search that the service cut short. */
   | 'smallestLimit'
   /** The number of rows is a multiple of 1,000, like most message limits. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** The message limit is assumed to be a multiple of `roundStep`, at least `leastRound` (10.2). */
+/** The message limit is assumed to be a multiple of `roundStep` and at least `leastRound` (section 10.2). */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
@@ -60,13 +60,13 @@ export interface RowOrder {
   readonly byReceiptTime: boolean;
   /** Oldest time of the rows in the interval. */
   readonly oldestMs: number | undefined;
-  /** True if rows were not in order, so the oldest row does not show where rows are missing. */
+  /** True if the rows were not in order of time. The oldest row then does not show where rows are missing. */
   readonly isDisordered: boolean;
 }
 
 /** How an interval continues after its search was cut short. */
 export type Cut =
-  /** Rows from `atMs` on are complete. Earlier times are searched next. */
+  /** The rows from `atMs` on are complete. The time before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
   /** Rows may be missing anywhere. The newer half, from `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
@@ -86,7 +86,10 @@ function bisected({ fromMs, toMs }: Interval): Cut {
   return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };
 }
 
-/** Returns the start of the newest part that a search has found completely, although the service cut it short (E6). */
+/**
+ * Returns the start of the newest part of the time range that a search has found completely, although the service cut
+ * the search short (E6).
+ */
 export function wholeBuckets(
   histogram: MessageHistogram,
   { fromMs, toMs }: Interval,

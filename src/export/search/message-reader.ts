@@ -1,4 +1,7 @@
-/** Reads the messages of a finished search job into files (E7). Each further reading starts with new files. */
+/**
+ * Reads the messages of a finished search job into files (E7). If the messages are read again, they are written to new
+ * files.
+ */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
@@ -25,7 +28,7 @@ const mostReadings = 5;
 
 export class MessageReader extends ResultReader {
   readonly #options: MessageReaderOptions;
-  /** Time range of the search job, which may begin before the interval. */
+  /** Time range of the search job. This range may begin before the interval. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #filter: RowFilter | undefined;
@@ -87,9 +90,7 @@ export class MessageReader extends ResultReader {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
 
-  /**
-   * Time from which rows are written after the service cut the search short. Older rows are left to the next search.
-   */
+  /** Time from which rows are written if the service cut the search short. Older rows are left to the next search. */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
     const knownMs = oldestMs === undefined ? this.#knownBegin(end) : undefined;

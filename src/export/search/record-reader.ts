@@ -27,7 +27,7 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // Without records, checks that the query has an aggregation.
+    // If the job has no records, checks that the query has an aggregation.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
@@ -40,7 +40,7 @@ export class RecordReader extends ResultReader {
     }
   }
 
-  /** Reads a page and returns the next offset; undefined if no more records come. */
+  /** Reads a page of records. Returns the offset of the next page; undefined if no more records come. */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;
     const take = (page: RecordPage) => this.#take(page);

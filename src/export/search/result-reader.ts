@@ -32,7 +32,7 @@ export interface ReaderOptions {
 }
 
 export abstract class ResultReader {
-  /** Files of the latest reading. Undefined before the first one. */
+  /** Files with the rows of the latest reading. Undefined before the first reading. */
   protected files: IntervalFiles | undefined;
 
   abstract readonly found: Findings;

@@ -13,8 +13,8 @@ import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
 /**
- * Counts and times of the rows of a search. Each row is written, outside the interval, a duplicate, or left to the next
- * search.
+ * Counts and times of the rows of a search. Each row counts as written, outside the interval, a duplicate, or left to
+ * the next search.
  */
 export interface RowFigures {
   readonly received: number;
@@ -25,11 +25,13 @@ export interface RowFigures {
   readonly duplicates: number;
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /** Number of rows left to the next search, because the service cut this search short (E4). */
+  /**
+   * Number of rows that are not written, because the service cut this search short. The next search reads them (E4).
+   */
   readonly left: number;
   /** Number of rows exactly at the excluded end of the interval (E10). */
   readonly atEnd: number;
-  /** Time of the first row outside the interval, except rows at its end. */
+  /** Time of the first row outside the interval. Rows exactly at the end of the interval do not count. */
   readonly strayMs: number | undefined;
   /** Oldest time of the rows in the interval: message time, or receipt time in searches by receipt time. */
   readonly oldestMs: number | undefined;
@@ -67,7 +69,7 @@ export class RowFilter {
   readonly #figures = { ...noRows };
   /** True while all rows of the current page were in earlier pages. */
   #isPageRepeated = true;
-  /** Number of rows at the start of the page that earlier pages contained. */
+  /** Number of rows at the start of the current page that earlier pages already contained. */
   repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
   readonly #writtenSums: SliceSums;
@@ -90,7 +92,7 @@ export class RowFilter {
     this.repeatedAtStart = 0;
   }
 
-  /** Called when the previous page lacked rows. The current page may then repeat some. */
+  /** Called if the previous page lacked rows. The current page may then repeat rows of earlier pages. */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
   }

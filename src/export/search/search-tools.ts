@@ -36,7 +36,7 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** The export is paused. Stops only searches without a search job. */
+  /** The export is paused. Only searches that have no search job yet are stopped. */
   | 'Paused'
   /** This process stops working on the export. */
   | 'ShutDown';
@@ -55,7 +55,7 @@ export interface ExportTools {
 
 export interface SearchTools extends ExportTools {
   readonly destination: Destination;
-  /** Fields in the export's plan, for the columns of CSV and Parquet. */
+  /** Fields that the export's plan lists for the columns of CSV and Parquet files. */
   readonly describedFields: readonly DescribedField[];
   /** Finds misspelled names in `output.fields`. */
   readonly chosenFields: ChosenFields;
@@ -71,7 +71,7 @@ export interface SearchTools extends ExportTools {
   readonly searchesAtOnce: () => number;
 }
 
-/** Search job that the planning created. Its time range may begin before the interval. */
+/** Search job that the planning created. The time range of the job may begin before the interval. */
 export interface OpenedJob {
   readonly job: SearchJob;
   /** Number of rows according to an aggregation (E6); undefined if not counted. */
@@ -96,7 +96,7 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** The interval has too many rows. Its newer part, `order`, is searched next. */
+  /** The interval has too many rows for one search. `order` searches the newer part of the interval next. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** The interval must be searched again. `isFailure`: the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
@@ -113,7 +113,7 @@ export type SearchOutcome =
 
 /** Finds names in `output.fields` that the service does not know, probably misspelled ones. */
 export class ChosenFields {
-  /** Unknown names in `output.fields`, by their names in lower case. */
+  /** Unknown names in `output.fields`. The keys are the same names in lower case. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 
@@ -121,7 +121,7 @@ export class ChosenFields {
     this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
   }
 
-  /** Unknown names in `output.fields`. Empty until a row was read. */
+  /** Unknown names in `output.fields`. Empty until this process has read a row. */
   get undescribed(): readonly string[] {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }

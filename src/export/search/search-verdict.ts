@@ -36,7 +36,7 @@ export interface SearchFacts {
   /** True if all rows were read more than once, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** Start of the rows that are written after the service cut the search short. */
+  /** Time from which rows are written if the service cut the search short. */
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
@@ -50,7 +50,7 @@ export interface SearchFacts {
   readonly failedBefore: number;
 }
 
-/** Content of a commit record without segment and files. */
+/** Content of a commit record, except its segment and its files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
@@ -66,7 +66,7 @@ export type Shortcoming =
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Commit the rows. If `record` covers only the newer time, the older time is searched next. */
+  /** The rows are committed. If `record` covers only the newer part of the time, the older part is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
   /** Count the rows by an aggregation, which has no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
@@ -76,13 +76,13 @@ export type Verdict =
    * - `mayLeave`: leave the oldest rows to the next search (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** Search the interval again. `isFailure`: the finished search counts as failed. */
+  /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /** Search with an end 1 ms earlier, because the service includes the end. */
   | { readonly kind: 'endsInclusive' }
-  /** Search the newer half first, from `atMs`, then the older half. */
+  /** The newer half of the interval, from `atMs`, is searched first, and then the older half. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** One millisecond has too many rows, and is searched by the last digits of message ids. */
+  /** One millisecond has too many rows for one search. It is searched by the last digits of the message ids. */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**
    * The interval is incomplete, and another search would not help. With `incompletePolicy: Keep`, `record` is
@@ -105,7 +105,7 @@ export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts)
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/** Decides what happens after a search. The first call comes before any row is read. */
+/** Decides what happens after a search has ended. The first call comes before any row of the search is read. */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -120,15 +120,16 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // Rows at the end of the range count toward the message limit. A search that ends 1 ms earlier returns more rows.
+  // Rows at the end of the range count toward the message limit, so a search that ends 1 ms earlier returns more rows
+  // of the interval.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // The pages may have been wrong, so the rows are read again with other page sizes.
+  // The result pages may have been wrong, so the rows are read again with other page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The oldest millisecond may lack rows, so it is left to the next search.
+  // The search may lack rows of its oldest millisecond, so the next search reads this millisecond.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -141,14 +142,14 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Number of rows outside the requested range. Some services include the end of a range, so rows there do not count at
- * first (E10).
+ * Returns the number of rows outside the requested range. Rows at the end do not count at first, because some services
+ * include the end of a range (E10).
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** Decides about a search that returned rows outside its range. Rows inside may be missing (E6). */
+/** Decides about a search that returned rows outside its range. Rows inside the range may then be missing (E6). */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -167,7 +168,7 @@ function cutOfRun(run: SearchFacts): Cut {
   return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
-/** True if fewer or more rows were received than the search job reports. */
+/** True if the number of received rows differs from the number that the search job reports. */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RowFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
@@ -197,15 +198,15 @@ function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
 
 function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // An aggregation that was ended early has wrong results.
+  // If an aggregation was ended early, its results are wrong.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
 /**
- * Judges a search that the service cut short, although its query cannot be divided into shorter time ranges (E8). The
- * export fails, or keeps the rows and counts as incomplete.
+ * Decides about a search that the service cut short, although its query cannot be split (E8). The missing rows cannot
+ * be exported.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
@@ -235,7 +236,8 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // One search can return all rows of this millisecond, so this search was wrong.
+  // One search can return all rows of this millisecond, because the aggregation counted no more rows than the job. The
+  // search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
@@ -247,9 +249,9 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Duplicates may hide unread rows, so all rows are read.
+  // Duplicates may hide rows that were not read, so all rows are read.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // A histogram may count duplicates, so an aggregation must count.
+  // A histogram may count duplicates, so the rows must be counted by an aggregation.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
@@ -272,7 +274,7 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
 /** True if as many rows were written as counted. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost answer, a repeated row may hide a missing row.
+  // After a lost answer, the count must equal the written rows alone, because a repeated row may hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -282,8 +284,8 @@ function differenceOf(counted: number, { written }: RowFigures): string {
 }
 
 /**
- * Returns the number of rows from `fromMs` on, by histogram or aggregation. Histograms are not used after a lost answer
- * (E5).
+ * Returns the number of rows from `fromMs` on, according to a histogram or an aggregation. After a lost answer, the
+ * histogram is not used (E5).
  */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;

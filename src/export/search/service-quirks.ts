@@ -3,7 +3,7 @@ import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
-/** Shortens the expected duration slightly if a search had ended at its first status request. */
+/** Factor that slightly shortens the expected duration if a search had ended at its first status request. */
 const soonerRatio = 0.99;
 
 /** Maximum error in ms of the `Date` header, which has whole seconds. */
@@ -11,9 +11,9 @@ export const dateRoundingMs = 1_500;
 
 /** A search whose job will be created, with its expected duration. */
 export interface BegunSearch {
-  /** Expected duration in ms; undefined until a search has ended. */
+  /** Expected duration of the search in ms; undefined until an earlier search has ended. */
   readonly expectedMs: number | undefined;
-  /** Resolves when the first search has ended, so that the usual duration is known. */
+  /** Resolves when the first search has ended. From then on, the usual duration of a search is known. */
   readonly shown?: Promise<void>;
   /** Must be called when this search has ended. */
   readonly ends: () => void;
@@ -22,7 +22,7 @@ export interface BegunSearch {
 export class ServiceQuirks {
   /** True if the service includes the end of a range, so that later searches end 1 ms earlier (E10). */
   isEndInclusive = false;
-  /** Duration in ms of the latest count; undefined before the first. */
+  /** Duration in ms of the latest aggregation that counted rows; undefined before the first one. */
   countMs: number | undefined;
   /** Smallest row count at which the service has cut a search short (E4); undefined if there is none. */
   smallestLimit: number | undefined;
@@ -54,7 +54,7 @@ export class ServiceQuirks {
     this.smallestLimit = smallestLimitAfter(progress, this.smallestLimit);
   }
 
-  /** Stores the duration of a search. `statuses` counts the status requests until its end. */
+  /** Stores the duration of a search. `statuses` is the number of status requests until the search had ended. */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
@@ -72,7 +72,7 @@ export class ServiceQuirks {
   }
 }
 
-/** Observed behaviour of each service, separate for message time and receipt time (E10). */
+/** Remembers how each service behaves, separately for searches by message time and by receipt time (E10). */
 export class QuirksOfServices {
   readonly #byService = new Map<string, ServiceQuirks>();
 

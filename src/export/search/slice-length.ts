@@ -2,7 +2,7 @@
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Possible lengths. They divide an hour or a day evenly. */
+/** Possible lengths of a period. An hour or a day is a multiple of each length. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: 1_000, counts: [1, 2, 5, 10, 15, 30] },
@@ -29,7 +29,7 @@ export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLen
   return lengths.find(({ lengthMs }) => lengthMs >= leastMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
 }
 
-/** Length of the periods in which all rows of an export are compared with the service. */
+/** Returns the length of the periods in which the rows of an export are compared with the service. */
 export function digestSliceLength(range: Interval & { readonly byReceiptTime: boolean }): SliceLength {
   return sliceLength(range, range.byReceiptTime ? leastByReceiptMs : 0);
 }

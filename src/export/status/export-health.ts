@@ -19,7 +19,7 @@ import type { ExportWording } from './export-wording.ts';
 
 export interface ExportHealth extends Health {
   readonly isComplete: boolean;
-  /** True if the export ended without a manifest. It continues when a user changes the limit or the policy. */
+  /** True if the export ended without a manifest. The export continues when a user changes the limit or the policy. */
   readonly isFailed: boolean;
 }
 
@@ -81,7 +81,9 @@ const noteworthyBehindMs = 60_000;
 /** Maximum number of unknown field names in a message. */
 const namedFields = 3;
 
-/** Fails a complete export with incomplete intervals after the user changed `incompletePolicy` to `Fail`. */
+/**
+ * Reports a complete export with incomplete intervals as failed, because the user changed `incompletePolicy` to `Fail`.
+ */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
@@ -91,7 +93,7 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
-/** End of a sentence about the rows of a complete export: what their lowest proof level shows (E6). */
+/** End of a sentence about the rows of a complete export. It says what the export's lowest proof level shows (E6). */
 function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
   if (level === 'Search') return ', as many rows as the searches reported';
   const means = level === 'Digest' ? 'digests' : 'counts';
@@ -128,7 +130,7 @@ function lockedText({ lockedFiles: count }: WorkView): string {
   return ` The store keeps ${files} until the retention in the store ends.`;
 }
 
-/** Text with unknown names in `output.fields`; empty if there are none. */
+/** Text for users with the unknown names in `output.fields`; empty if there are none. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -151,7 +153,7 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  // On the command line, each run has its own deadline.
+  // On the command line, each run of an export has its own deadline.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
   const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
@@ -194,7 +196,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/** Reports a failure that a user must correct, until a search succeeds. */
+/** Until a search succeeds, reports a failure that a user must correct. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -236,7 +238,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/** Reports incomplete intervals when all others are done or too recent. */
+/** Reports incomplete intervals when all other intervals are done or too recent. */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
@@ -259,14 +261,14 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search would reach the message limit again.
+  // Another search of the same range would reach the message limit again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // `incompletePolicy: Keep` does not help, because such results are never written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
 
-/** Reports a failure that lasts for several attempts, or that only a user can end. */
+/** Reports a failure that lasts for several attempts, or that only a user can correct. */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
@@ -325,7 +327,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Text about running searches; empty if there are none. */
+/** Text for users about running searches; empty if no search runs. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;

@@ -5,7 +5,10 @@ export interface PaceSample {
   readonly atMs: number;
   /** Ratio of the searches of the export that is done, 0 to 1. */
   readonly searchedRatio: number;
-  /** Expected time in ms that the digest (E6) takes after the searches; 0 if no digest is left, undefined if unknown. */
+  /**
+   * Expected time in ms that the digest (the comparison with the service, E6) takes after the searches; 0 if no digest
+   * is left, undefined if unknown.
+   */
   readonly digestMs: number | undefined;
   readonly rows: number;
   /** Size of the written rows in bytes before compression. */
@@ -29,7 +32,7 @@ const spacingMs = 2_000;
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** Adds a sample. Drops earlier samples with more rows. */
+  /** Adds a sample. Removes earlier samples that have more rows. */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -59,7 +62,10 @@ export class ExportPace {
   }
 }
 
-/** Remaining time in ms of the searches and the digest; undefined if unknown. `long` is the first sample of the last ten minutes. */
+/**
+ * Returns the remaining time in ms of the searches and the digest (the comparison with the service); undefined if
+ * unknown. `long` is the first sample of the last ten minutes.
+ */
 function leftMsOf(last: PaceSample, long: PaceSample | undefined): number | undefined {
   const { searchedRatio, digestMs } = last;
   if (digestMs === undefined || searchedRatio === 1) return digestMs;

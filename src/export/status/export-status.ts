@@ -56,7 +56,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // Keeps the manifest in the status until the destination has been read.
+  // Keeps the former manifest in the status until the destination has been read.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -72,7 +72,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   };
 }
 
-/** Time at which the export became complete or failed, from the status; undefined for another result. */
+/** Returns the completion time in the status, if the status shows the result `end`; otherwise undefined. */
 function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
@@ -127,7 +127,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/** Builds the numbers that change often. Before the destination is read, only the state changes. */
+/** Builds the numbers of the status that change often. Until the destination is read, only the state changes. */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };

@@ -1,6 +1,6 @@
 /**
- * Decides how long conditions of an earlier process stay in the status (H1), because a restarted process must first
- * read the destination.
+ * Decides how long conditions of an earlier process stay in the status (H1), because a restarted process must read the
+ * destination before it can replace them.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -8,14 +8,17 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Reasons about the spec or Secrets. A process that can use them replaces these conditions immediately. */
+/**
+ * Reasons that concern the spec or the Secrets. A process that can use the spec and the Secrets replaces these
+ * conditions immediately.
+ */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons that stay until this process has committed an interval. */
+/** Reasons that stay in the status until this process has committed an interval. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -28,8 +31,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True if the conditions of an earlier process still hold: this process has seen nothing that disproves them.
- * `doneAtFirst` is the number of committed intervals at the start.
+ * True if the conditions of an earlier process still apply, because this process has seen nothing that disproves them.
+ * `doneAtFirst` is the number of intervals that were committed when this process started.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -43,7 +43,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly records: readonly CommitRecord[];
   /** Results of comparing the written rows with the service. */
   readonly verdicts: readonly DigestVerdict[];
-  /** True if the service must confirm the written rows (E6). */
+  /** True if the written rows must be compared with the service (E6). */
   readonly wantsDigest: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
@@ -57,7 +57,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly limits: ExportLimits;
   /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
-  /** Monotonic time until which some segments are left to other workers. */
+  /** Monotonic time until which this worker leaves some segments to other workers. */
   readonly patientUntilMs: number;
   /** Monotonic time until which only the first worker compares rows with the service. */
   readonly standInAtMs: number;
@@ -71,7 +71,7 @@ export interface ExportMoment {
   readonly clockBehindMs: number;
 }
 
-/** Reason why no search starts although rows are missing. */
+/** Reason why no search starts although part of the time range is not exported yet. */
 export type Wait =
   /** Commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
@@ -101,7 +101,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly start: readonly SearchOrder[];
   /** Searches that must stop without a commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /** Searches close to the service's maximum duration, whose rows are committed now (E13). */
+  /** Searches close to the service's maximum duration. Their rows are committed now (E13). */
   readonly endAsCut: readonly S[];
   /** True if the whole time range has commit records. */
   readonly isCovered: boolean;
@@ -115,7 +115,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Replaces the segment number of a delay that concerns several segments. */
+/** Value in place of the segment number, for a delay that concerns several segments. */
 export const digestSegment = -1;
 
 /** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes to read the rows. */
@@ -249,7 +249,7 @@ function stopReason(
   return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
-/** Wall time at which all rows of the segment are old enough (E11). */
+/** Wall time at which all rows of the segment are old enough to be searched (E11). */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,
@@ -298,7 +298,9 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   return input.now.monotonicMs < input.standInAtMs ? { kind: 'workers' } : undefined;
 }
 
-/** Maximum ratio that is done while only the digest is left. */
+/**
+ * Maximum ratio of the export that is shown as done while only the digest (the comparison with the service) is left.
+ */
 const searchedRatio = 0.99;
 
 function plannedProgress(
@@ -314,7 +316,7 @@ function plannedProgress(
   return progressOf(intervals, coveredRatio, remaining.length, scannedBytes(input));
 }
 
-/** Progress of an export from its committed intervals. */
+/** Returns the progress of an export, computed from its committed intervals. */
 export function progressOf(
   intervals: readonly CommitRecord[],
   coveredRatio: number,
@@ -330,7 +332,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time at which the search job must be ended; infinite if there is none. */
+/** Returns the monotonic time at which the search job must be ended; infinite if no job must be ended. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -351,7 +353,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 
 /** Message limit of most services (8). */
 export const usualLimit = 100_000;
-/** Expected row count of the next search by receipt time, as a ratio of the message limit. */
+/** Number of rows that the next search by receipt time should find, as a ratio of the message limit. */
 const aimedRatio = 0.6;
 /** Maximum length of the next search, as a multiple of the previous interval. */
 const widest = 4;

@@ -41,16 +41,16 @@ const lastingReasons: ReadonlySet<string> = new Set([
 ]);
 /** Maximum number of consecutive failures that are not reported, because they often end soon. */
 const toleratedFailures = 3;
-/** Maximum number of immediate repetitions of a search. */
+/** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
-  /** Delays of intervals that end without a user's action. */
+  /** Delays of intervals, except those that wait for a user's action. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Number of searches of each interval that found it incomplete. */
+  /** For each interval, the number of searches that found the interval incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
   /** Last failure of the destination after which a probe file was written. */
@@ -90,7 +90,7 @@ export class ExportDelays {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
 
-  /** Records that a probe file was written after this failure. */
+  /** Records that a probe file was written after the failure `error`. */
   probedAfter(error: LogfleetError | undefined): void {
     this.#probedAfter = error;
   }
@@ -100,7 +100,7 @@ export class ExportDelays {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** Number of earlier searches of this interval that found it incomplete. */
+  /** Returns the number of earlier searches of this interval that found the interval incomplete. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));
     return known?.fromMs === order.fromMs ? known.times : 0;
@@ -110,12 +110,13 @@ export class ExportDelays {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
-  /** Delays the whole export after a failure. `isCostly` is true if the next attempt takes much work. */
+  /** Delays the whole export after a failure. `isCostly` is true if repeating the failed work takes much effort. */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // The first of several equal refusals is kept, so that the address of each refused request does not change the status.
+    // If several refusals are equal, the first one is kept. Otherwise the address of each refused request would change
+    // the status.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
@@ -129,18 +130,20 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /** Records that an interval must be searched again, after a delay if it was repeated several times. */
+  /**
+   * Records that an interval must be searched again. If the search was repeated several times, the next one is delayed.
+   */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Starts no more searches of an incomplete interval until a user acts. */
+  /** Records that an interval is incomplete. It is not searched again until a user acts. */
   incomplete(unproven: Unproven): void {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends the delays after a success. `order` is the interval that was searched. */
+  /** Ends the delays after a success. If a search succeeded, `order` is its interval. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -149,7 +152,7 @@ export class ExportDelays {
     for (const map of this.#all) map.delete(recordKey(order));
   }
 
-  /** Ends the delays, because the service accepted a search. */
+  /** Ends the delays of the export, because the service accepted a search. */
   searched(): void {
     this.#hasSearched = true;
     this.succeeded();
@@ -161,7 +164,7 @@ export class ExportDelays {
     for (const map of this.#all) map.clear();
   }
 
-  /** Ends the delays of incomplete intervals, because their policy has changed. */
+  /** Ends the delays of all incomplete intervals after a change of `incompletePolicy`. */
   liftUnproven(): void {
     this.#unproven.clear();
   }
@@ -187,7 +190,7 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Delay in ms after a failure that only another export can avoid; undefined for others. */
+/** Returns the delay in ms after a failure that only another export can avoid; undefined for other failures. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

@@ -54,15 +54,15 @@ export interface ExportWorkOptions extends ExportTools {
   readonly onChange: () => void;
 }
 
-/** Minimum delay in ms until a wall time, because the wall clock may be set back. */
+/** Minimum delay in ms of work that waits for a wall time, because the wall clock may be set back. */
 const minSettleWaitMs = 1_000;
-/** Maximum number of comparisons with the service before a user must request more. */
+/** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
 const mostRounds = 3;
-/** Text about repeated rows that the service could not confirm (E6). */
+/** End of a message about repeated rows that the service could not confirm (E6). */
 const repeatsText =
   `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
-/** Limits until the first call of `advance`, which allow no work. */
+/** Limits that allow no work. They apply until the first call of `advance`. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -82,7 +82,7 @@ interface RunningTask {
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
-  /** Shows one fixed time during each call of `advance`, so that no event is missed. */
+  /** Clock that shows one fixed time during each call of `advance`, so that no event is missed. */
   readonly #clock: HeldClock;
   readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
@@ -114,10 +114,10 @@ export class ExportWork {
     });
   }
 
-  /** True while the planning has search jobs whose results must not be lost. */
+  /** True while the planning has search jobs whose results must be kept. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // While the planning waits, its only search job is a test, whose rows are not used.
+    // While the planning waits, its only search job is a test search, whose rows are not used.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
@@ -147,7 +147,7 @@ export class ExportWork {
     this.#maxRounds = Math.max(mostRounds, this.#stored.verdicts.length + 1);
   }
 
-  /** Ends all work. Resolves when search jobs are closed and unfinished files are removed. */
+  /** Ends all work of the export. Resolves when search jobs are closed and unfinished files are removed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#task?.abort.abort();
@@ -155,7 +155,7 @@ export class ExportWork {
     await this.#stored.close();
   }
 
-  /** Decides about the searches; undefined without a plan or when complete. */
+  /** Decides which searches start and stop; undefined if the export has no plan or is complete. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks } = this.#options;
     const { stage, plan, records, verdicts } = this.#stored;
@@ -184,7 +184,7 @@ export class ExportWork {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
-  /** Monotonic time until which some segments are left to other workers. */
+  /** Monotonic time until which this worker leaves some segments to other workers. */
   get #patientUntilMs(): number {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
@@ -194,12 +194,12 @@ export class ExportWork {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
 
-  /** True if this process waits for the first worker's plan. */
+  /** True while this process waits for the first worker to write the plan. */
   get #awaitsPlan(): boolean {
     return this.#clock.monotonic() < this.#standInAtMs;
   }
 
-  /** True if other workers may have written objects since the last reading. */
+  /** True if other workers may have written objects since this worker last read the destination. */
   #isOutdated(decision: ExportDecision | undefined): boolean {
     return this.#options.part.workers > 1 && this.#stored.ageMs >= this.#rereadMs(decision);
   }
@@ -317,7 +317,7 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // Unneeded uploads do not prevent the export, so this failure is not reported.
+    // The export can continue although unneeded uploads were not removed, so this failure is only logged.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -348,8 +348,8 @@ export class ExportWork {
   }
 
   /**
-   * Stores the result of a comparison. With `incompletePolicy: Fail`, differences after the last search are only
-   * reported.
+   * Stores the result of a comparison with the service. With `incompletePolicy: Fail`, differences that remain after
+   * the last search are only reported.
    */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;
@@ -357,7 +357,10 @@ export class ExportWork {
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
 
-  /** Reports ranges that still differ after the last repeated search. They wait until a user acts. */
+  /**
+   * Reports time ranges that still differ from the service after the last repeated search. These ranges wait until a
+   * user acts.
+   */
   #differs({ differing, unconfirmed }: DigestResult): void {
     for (const range of differing) {
       const { fromMs, toMs, counted, written, inSlices = [] } = range;
@@ -375,8 +378,8 @@ export class ExportWork {
   }
 
   /**
-   * Reason why an export without a plan does not start. The deadline counts after the destination was read, because the
-   * export may be complete.
+   * Reason why an export without a plan does not start. The deadline counts only after the destination was read,
+   * because the export may already be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { quirks, task } = this.#options;

@@ -37,7 +37,7 @@ export interface TaskFacts {
   readonly awaitsPlan: boolean;
   /** True if other workers may have written objects since the last reading. */
   readonly isOutdated: boolean;
-  /** Decision about the searches; undefined without a plan. */
+  /** Decision about the export's searches; undefined if the export has no plan. */
   readonly decision: ExportDecision | undefined;
   /** Number of running searches. */
   readonly searches: number;

@@ -29,7 +29,7 @@ export class RowHistogram {
     if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
   }
 
-  /** Returns the row count of each period in order of time; empty without commit records. */
+  /** Returns the row count of each period in order of time; empty if there are no commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
@@ -82,7 +82,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The oldest rows may be in no complete period. They count in the period before the first complete one.
+  // The oldest rows may be in no complete period. They are counted in the period before the first complete one.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

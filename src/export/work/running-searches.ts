@@ -36,7 +36,7 @@ export interface RunningSearchesOptions {
 }
 
 export class RunningSearches {
-  /** Intervals to search first, the latest start first. */
+  /** Intervals to search first. The interval with the latest start comes first. */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by ended searches. */
   endedBytes = 0;
@@ -90,7 +90,7 @@ export class RunningSearches {
     await Promise.all(this.#searches.values());
   }
 
-  /** Ends the delays and messages of a committed interval. */
+  /** Ends the delays of an interval and removes its messages, because the interval is committed. */
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.narrowed = this.narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
@@ -144,7 +144,7 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // A missing upload usually means that another process has finished the export.
+    // If an upload is missing, another process has usually finished the export.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);
@@ -155,8 +155,8 @@ export class RunningSearches {
 const usualCreationMs = 10_000;
 
 /**
- * Returns the number of searches that wait unusually long for their search job. `delayMs` is the time until another one
- * does.
+ * Returns how many searches wait unusually long for their search job. `delayMs` is the time until one more search has
+ * waited that long.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches

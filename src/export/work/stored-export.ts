@@ -29,7 +29,7 @@ import type { StoredManifest } from './work-view.ts';
 const probeBytes = 256 * 1_024;
 /** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
-/** Contradictory commit records are all read again every 20th time, otherwise only new ones. */
+/** Every 20th time, contradictory commit records are all read again. Otherwise only new ones are read. */
 const readingsOfNames = 20;
 
 /**
@@ -56,12 +56,14 @@ export class StoredExport {
   #recordsState: RecordsState = 'old';
   /** Monotonic time at which the destination was last read. */
   #readAtMs = 0;
-  /** Monotonic time at which an object of another process was last found; at first, the start of this process. */
+  /**
+   * Monotonic time at which this process last found an object of another process. Initially the start of this process.
+   */
   othersSeenAtMs: number;
   /** Number of times that contradictory commit records were read again. */
   #readsInDisorder = 0;
   #hasFailedToFinish = false;
-  /** Name of the probe file. Always the same, unless the store locks the file. */
+  /** Name of the probe file. The name stays the same, unless the store locks the file. */
   #probe: string | undefined;
   #mayProbeStand = false;
   /** Monotonic time of the next attempt to remove old uploads; infinite if there are none. */
@@ -127,7 +129,7 @@ export class StoredExport {
    * ended.
    */
   async tidy(): Promise<void> {
-    // Sets the next time first, in case the removal fails.
+    // Sets the time of the next attempt first, because the removal may fail.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
@@ -176,7 +178,7 @@ export class StoredExport {
     this.#recordsState = 'doubted';
   }
 
-  /** Requests from time to time that contradictory commit records are read again. */
+  /** From time to time, requests that contradictory commit records are read again. */
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
@@ -209,7 +211,7 @@ export class StoredExport {
       throw error;
     }
     this.#readAtMs = this.#clock.monotonic();
-    // Another process wrote a commit record meanwhile, so they are read again.
+    // Another process wrote a commit record meanwhile, so the commit records are read again.
     if (this.recordsState === 'reading') this.#recordsState = 'current';
   }
 
@@ -282,7 +284,10 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Commit records that no longer count. The rows of their intervals differed from the service's counts, so they were searched again. */
+  /**
+   * Commit records that became invalid, because their intervals differed from the service's counts and were searched
+   * again.
+   */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -299,8 +304,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, and then uses the manifest. An earlier process may have written the
-   * manifest without removing them.
+   * Removes files that no commit record names, and then uses the existing manifest. An earlier process may have written
+   * the manifest without removing these files.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

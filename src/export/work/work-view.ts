@@ -1,4 +1,4 @@
-/** Limits of the work on an export, and its state for the status. */
+/** Limits of the work on an export, and the state of this work for the status. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -37,7 +37,7 @@ export interface WorkView {
   readonly stage: WorkStage;
   /** URL of the export's folder; undefined before the destination is opened. */
   readonly location: string | undefined;
-  /** Progress; undefined until the destination has been read. */
+  /** Progress of the export; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
   /** Expected time in ms until the digest has confirmed all rows; 0 if no digest is left, undefined if unknown. */
   readonly digestMs: number | undefined;
@@ -50,7 +50,7 @@ export interface WorkView {
   /** Number of searches that wait unusually long for their search job. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Reason why no search starts although rows are missing. */
+  /** Reason why no search starts although part of the time range is not exported yet. */
   readonly waitsFor: Wait | undefined;
   /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
@@ -60,7 +60,7 @@ export interface WorkView {
   readonly trouble: Trouble | undefined;
   /** Last failure; undefined after a success. */
   readonly lastError: LogfleetError | undefined;
-  /** True if the last failure probably needs a user's action. */
+  /** True if the last failure probably lasts until a user acts. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
   /** Messages about failed searches, newest first. */
@@ -71,7 +71,7 @@ export interface WorkView {
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
-  /** Manifest of a complete export; undefined for others. */
+  /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;
   /** Time in ms after which this state may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;

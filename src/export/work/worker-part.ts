@@ -14,27 +14,27 @@ export interface WorkerPart {
 /** The only process that works on an export. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
-/** Time in ms without a new object of another worker after which a worker no longer waits. */
+/** Time in ms after which a worker no longer waits for another worker that has written no new object. */
 export const patienceMs = 5 * 60_000;
 /** Monotonic time at which a worker may replace the first worker. One more worker may do so every five minutes. */
 export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
   return othersSeenAtMs + index * patienceMs;
 }
 
-/** Time in ms after which a worker reads what other workers have written, before it starts a search. */
+/** Time in ms after which a worker reads the objects of other workers again, before it starts a search. */
 export const rereadMs = 3_000;
-/** Time in ms after which a worker with running searches reads new commit records of others. */
+/** Time in ms after which a worker reads new commit records of other workers while its own searches are running. */
 export const busyRereadMs = 15_000;
 
 /**
- * Time in ms after which an idle worker reads what other workers have written: a tenth of the time since their last
+ * Returns after how many ms an idle worker reads the objects of other workers: a tenth of the time since their newest
  * object.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
 }
 
-/** Part of a limit for one worker, at least 1. All parts add up to the limit. */
+/** Returns how much of a limit one worker gets, at least 1. The amounts of all workers add up to the limit. */
 export function partOf(limit: number, { index, workers }: WorkerPart): number {
   return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
 }
@@ -64,7 +64,7 @@ function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
-/** Number of workers between this one and the owner of a segment; 0 for its own segments. */
+/** Distance in workers between this worker and the owner of a segment. It is 0 if this worker owns the segment. */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
