@@ -104,7 +104,9 @@ const recordForm = object({
   outside: integer(),
   /** Number of rows that repeat an earlier row (E9). They are not written. */
   duplicates: integer(),
-  /** Number of rows left to the next search, because the service cut this search short (E4). */
+  /**
+   * Number of rows that are not written, because the service cut this search short. The next search reads them (E4).
+   */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
@@ -234,7 +236,7 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // The service may have counted duplicate rows, which are written only once.
+  // The service may have counted duplicate rows, although logfleet writes each row only once.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

@@ -8,9 +8,9 @@ export interface Coverage {
   readonly intervals: readonly CommitRecord[];
   /** Time ranges that must still be searched, in order of time. */
   readonly remaining: readonly Segment[];
-  /** Commit records that contradict others. They exist only if a user changed files. */
+  /** Commit records that contradict other commit records. They exist only if a user changed files. */
   readonly strays: readonly CommitRecord[];
-  /** Commit records that became invalid, because the service later counted other rows. */
+  /** Commit records that became invalid, because a later comparison with the service found differences. */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -41,7 +41,7 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Returns the segments of the plan and those that were added later. */
+/** Returns the segments of the plan, and the segments that were added later to search ranges again. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }

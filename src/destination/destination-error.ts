@@ -22,11 +22,11 @@ const kinds = {
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object differs from the one that logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** An object is in an archive and must be restored before it can be read. */
+  /** The object is in the store's archive and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** The export has too many data files or intervals. A user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Another process removed a running upload, because it seemed abandoned. */
+  /** Another process removed an upload that was still running, because the upload seemed abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 

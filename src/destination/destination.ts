@@ -29,10 +29,13 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/** Unfinished uploads to remove: `ofTheDead` selects those of ended processes, `all` selects every upload. */
+/**
+ * Choice of the unfinished uploads to remove. `ofTheDead` selects the uploads of ended processes, `all` selects every
+ * upload.
+ */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
-/** `temporary` files are removed soon, so the store must not lock them. */
+/** Files that are `temporary` are removed soon, so the store must not lock them. */
 export type FileLifetime = 'permanent' | 'temporary';
 
 export interface Destination {
@@ -45,8 +48,8 @@ export interface Destination {
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless one of this name exists. After a lost answer, a repeated call may return 'exists' for
-   * the object that the first call created (E3).
+   * Writes a small object unless an object of this name exists. After a lost answer, a repeated call may return
+   * 'exists' for the object that the first call created (E3).
    */
   create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
 
@@ -70,7 +73,7 @@ export interface Destination {
   /** Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 
-  /** Closes all connections. The caller must finish or abort all uploads before. */
+  /** Closes all connections. The caller must finish or abort all uploads first. */
   close(): Promise<void>;
 }
 
@@ -80,6 +83,6 @@ export interface FileUpload {
   write(chunk: Uint8Array): Promise<void>;
   /** Completes the file. When the promise resolves, the file is durable and visible. */
   finish(): Promise<void>;
-  /** Removes all data of the upload. Does nothing after a successful `finish`. */
+  /** Removes all uploaded data of the file. Does nothing after a successful `finish`. */
   abort(): Promise<void>;
 }

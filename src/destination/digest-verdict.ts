@@ -40,7 +40,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that are compared with the service, in addition to the number of rows. */
+/** Values besides the number of rows that are compared with the service. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -48,7 +48,7 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Values that differ in short periods, although their totals are equal. */
+/** Values that differ in short periods, although the totals of these values are equal. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Time range in which the service's counts equal those of the written rows. */
@@ -56,11 +56,11 @@ export const provenMembers = {
   ...range,
   /** Count, size and times of the written rows. */
   figures: rangeFigures,
-  /** Values that were compared with the service, besides the number of rows. */
+  /** Values besides the number of rows that were compared with the service. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if only totals of whole intervals were compared. */
+  /** True if only the totals of whole intervals were compared, instead of short periods. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
@@ -69,7 +69,7 @@ export type ProvenRange = Stored<typeof provenRange>;
 /** Time range in which the service's counts differ from those of the written rows. */
 const differingRange = object({
   ...range,
-  /** Count, size and times of the rows according to the service. */
+  /** Count, size and times of the rows in this range according to the service. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,
@@ -78,12 +78,12 @@ export type DifferingRange = Stored<typeof differingRange>;
 
 const digestVerdict = object({
   round: integer(1),
-  /** Time ranges without differences, in order of time. */
+  /** Time ranges in which the comparison found no difference, in order of time. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
   /** Time ranges with differences, which are searched again. */
   segments: list(checked(timeRange, rangeProblem)),
-  /** Time ranges that still differ after the last search. They are marked as incomplete. */
+  /** Time ranges that still differ from the service's counts after the last search. They are marked as incomplete. */
   incomplete: list(checked(differingRange, rangeProblem)),
 });
 export type DigestVerdict = Stored<typeof digestVerdict>;

@@ -14,7 +14,7 @@ export interface FileContent {
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Columns with the sizes and times of messages, in lower case. */
+/** Names of the columns with message sizes and times, in lower case. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 

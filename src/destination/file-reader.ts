@@ -75,7 +75,7 @@ class NdjsonReader implements TextReader {
 class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
-  /** Positions of the needed columns. Undefined before the header. */
+  /** Positions of the needed columns. Undefined until the header is read. */
   #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import { boolean, choice, integer, list, moment, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Version of the code that writes data files. Increase it when the written bytes change. */
+/** Version of the code that writes data files. Increase this number when the written bytes change. */
 const generation = 1;
 
 const exportOutput = object({

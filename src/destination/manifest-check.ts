@@ -35,7 +35,7 @@ export type DifferenceKind =
   | 'figures'
   /** A data file is in the wrong day or hour folder. */
   | 'partition'
-  /** The field `proof` contradicts the intervals or the stored comparisons with the service (E6). */
+  /** The manifest's field `proof` contradicts the intervals or the stored comparisons with the service (E6). */
   | 'proof';
 
 export interface Difference {
@@ -93,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the field `proof` covers the same time ranges, with the same sums, as the intervals. */
+/** Returns whether the field `proof` covers the same time ranges as the intervals, with the same sums. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

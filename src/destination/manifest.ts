@@ -39,7 +39,10 @@ const exportManifest = object({
   /** True if no interval is incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Time ranges with the strongest check that found no rows missing (E6), in order of time, without gaps. */
+  /**
+   * Time ranges, each with the strongest check that found no rows missing (E6). They are in order of time, without
+   * gaps.
+   */
   proof: list(proofRange),
   /** Intervals in order of time, without gaps. */
   intervals: list(commitRecord),
@@ -146,7 +149,7 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name does not have logfleet's form belongs to a user.
+  // A file whose name does not have the form of logfleet's file names belongs to a user.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);

@@ -41,7 +41,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // Without size and time columns, the file is not read a second time.
+  // If the file has no columns for sizes and times, it is not read a second time.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));
@@ -120,7 +120,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
   return { byteLength, slice };
 }
 
-/** Returns the byte ranges that contain these columns. */
+/** Returns the byte ranges of the file that contain these columns. */
 function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly ByteRange[] {
   return groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data: chunk }) => {

@@ -21,14 +21,15 @@ export interface UploadRequests {
   readonly maxParts: number;
   /** Creates the object from its whole content, unless the object exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
-  /** True if the store accepts one part at a time, and the last part completes the object. */
+  /** True if the store accepts parts only one after another, and the last part completes the object. */
   readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
   /**
-   * Creates the object from its parts, unless it exists. `last` is the last part if `isSequential`, otherwise empty.
+   * Creates the object from its uploaded parts, unless the object exists. `last` is the last part if `isSequential`,
+   * otherwise empty.
    */
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload. */
@@ -36,7 +37,7 @@ export interface UploadRequests {
   /** Returns whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the object may exist, although the request failed with this error. */
+  /** Returns whether the object may exist, although the request to create it failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 

@@ -15,7 +15,7 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Folder that was returned last, and its time range. */
+  /** Folder that was returned last, and the time range of this folder. */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -27,7 +27,7 @@ export class Partitions {
     this.#zone = zone;
   }
 
-  /** Returns the folder for a time in ms since the epoch. */
+  /** Returns the folder for rows of this time, which is in ms since the epoch. */
   folderOf(timeMs: number): string {
     if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
     return this.#folder;

@@ -15,7 +15,7 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** How it was checked that no rows are missing, from the strongest check to the weakest. */
+/** Methods by which logfleet has checked that no rows are missing, from the strongest to the weakest. */
 export const proofLevels = [
   /** The service counted the rows after the search, and its counts, sizes and times equal those of the written rows. */
   'Digest',
@@ -47,8 +47,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all valid values of the manifest's field `proof`. They differ because processes may know different comparison
- * results.
+ * Returns all values that the manifest's field `proof` may have. Several are valid, because processes may know
+ * different comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -116,7 +116,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals in a time range. Empty if the range cuts an interval. */
+/** Returns the intervals inside a time range. Empty if a boundary of the range lies inside an interval. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -161,7 +161,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether two time ranges were checked against the service in the same way. */
+/** Returns whether two time ranges were checked against the service by the same method. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

@@ -54,7 +54,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Asks the store for this file alone, because new objects may be missing in lists. */
+/** Asks the store for this file alone, because a list of objects may lack new ones. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -81,7 +81,7 @@ function brokenFiles(
   );
 }
 
-/** Returns advice: which objects to remove so that logfleet exports the damaged files again. */
+/** Returns advice that names the objects to remove, so that logfleet exports the damaged files again. */
 export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],

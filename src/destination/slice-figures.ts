@@ -37,7 +37,7 @@ const hash = text(/^[0-9a-f]{32}$/);
 /** Message counts, sizes and times of an interval, with hashes instead of single values. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** Time slices that continue in a neighbouring interval. */
+  /** Time slices that the interval shares with a neighbouring interval. */
   shared: list(sliceFigures),
   /** One hash for each kind of value, such as sizes. Absent if a value is unknown. */
   whole: object({
@@ -117,7 +117,7 @@ class SliceSum {
   }
 }
 
-/** Adds up messages for each time slice. Adding them in order of time is fastest. */
+/** Adds up messages for each time slice. This is fastest if the messages are in order of time. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -227,10 +227,10 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Bytes that each time slice adds to a hash: two doubles. */
+/** Bytes that each time slice adds to the hashed data: two doubles. */
 const pairBytes = 16;
 
-/** Returns a hash of one kind of value, such as sizes, over all time slices. */
+/** Returns a hash of the values of one kind, such as message sizes, in all time slices. */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);
   let at = 0;

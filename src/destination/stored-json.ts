@@ -128,7 +128,7 @@ export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
   };
 }
 
-/** Returns a decoder that also rejects values for which `problemOf` returns a contradiction. */
+/** Returns a decoder that also rejects a value if `problemOf` finds a contradiction in the value. */
 export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string | undefined): Decoder<T> {
   return (place, value) => {
     const decoded = decode(place, value);

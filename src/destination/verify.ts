@@ -33,7 +33,9 @@ export interface Verification {
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
-  /** Values (sizes, times) that were computed again from the files. `notRecomputed` lists those without a column. */
+  /**
+   * Values, such as sizes, that were computed again from the files. `notRecomputed` lists the values without a column.
+   */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
 }
@@ -120,7 +122,7 @@ function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | und
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Returns what a commit record says about one kind of value, such as sizes. */
+/** Returns the values of one kind, such as sizes, that a commit record contains. */
 function recordedValues(
   { slices, sliceSums }: Pick<CommitRecord, 'slices' | 'sliceSums'>,
   name: SliceFigureName,
@@ -244,7 +246,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The file has an invalid row. It is read again to compute its checksum.
+    // The file has an invalid row. The whole file is read again to compute its checksum.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }

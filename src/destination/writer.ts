@@ -40,7 +40,7 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Marks a file for a later cleanup, because it could not be removed now. */
+  /** Marks a file that could not be removed now, so that a later cleanup removes it. */
   abandon(name: string): void {
     this.#abandoned.add(name);
   }

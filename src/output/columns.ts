@@ -56,7 +56,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Fields with times, which the service describes as numbers. */
+/** Fields that contain times, although the service describes these fields as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {

@@ -40,7 +40,7 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Reserves space for the longest possible line, with doubled quotes.
+    // Reserves space for the longest possible line, in which all quotes are doubled.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -79,7 +79,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line. Writes `""` for a single empty cell, because readers ignore empty lines. */
+  /** Ends a line. Writes `""` if the only cell of the line is empty, because readers ignore empty lines. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -152,7 +152,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Checks the frequent negative numbers first, without creating a string.
+  // Checks for negative numbers first, because they are frequent and this check creates no string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);

@@ -10,7 +10,7 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
-  /** Start of the rows that were not searched for line breaks. `#lineEnds` contains their ends. */
+  /** Start of the rows that were not yet searched for line breaks. `#lineEnds` contains the ends of these rows. */
   #from = 0;
   readonly #lineEnds: number[] = [];
 
@@ -85,7 +85,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // Replaces the comma before the first value by the opening brace.
+    // Writes the opening brace in place of the comma before the first value.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

@@ -13,7 +13,7 @@ interface ColumnStore {
   /** Memory in bytes that the rows of the column use. */
   readonly bytes: number;
   addNull(): void;
-  /** Writes all values, and returns the smallest and the largest one. */
+  /** Writes all values of the column, and returns the smallest and the largest value. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -21,7 +21,7 @@ interface ColumnStore {
 export interface ParquetColumn {
   readonly element: SchemaElement;
   readonly store: ColumnStore;
-  /** Adds the row's value. Returns false if it does not have the column's type. */
+  /** Adds the value of a row. Returns false if the value does not have the column's type. */
   add(row: RowColumns, column: number): boolean;
 }
 

@@ -78,7 +78,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Removes the end marker of the Thrift structure to add more fields.
+    // Removes the end marker of the Thrift structure, so that more fields can be added.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);

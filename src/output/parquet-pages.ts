@@ -35,7 +35,7 @@ export interface PageTotals {
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in bytes. `unpackedBytes` is their size before compression. */
+  /** Size of the column's pages in bytes. `unpackedBytes` is the size of these pages before compression. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -43,7 +43,7 @@ export interface PageTotals {
 }
 
 export class PageMemory {
-  /** Shows which rows of the page have a value (definition levels). */
+  /** Definition levels, which show which rows of the page have a value. */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();
@@ -149,7 +149,7 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /** Ends a page and passes it on immediately to save memory. */
+  /** Ends a page and passes on its bytes immediately to save memory. */
   #pass(packed: Uint8Array): void {
     this.#spool.append(this.#out.getBytes());
     this.#spool.append(packed);

@@ -23,14 +23,14 @@ export class PartSeries {
   /** Results of ended parts, by number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts that accept rows, by partition. The last one received the latest row. */
+  /** Parts that accept rows, by partition. The last part of the map received the latest row. */
   readonly #open = new Map<string, OpenPart>();
   /** Part that received the latest row. */
   #current: OpenPart | undefined;
   #begun = 0;
   /** Number of ended parts that are still being written. */
   #finishing = 0;
-  /** Resolves when another ended part is written. Undefined while no caller waits. */
+  /** Promise that resolves when another ended part is written. Undefined while no caller waits for it. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -75,7 +75,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part for the next row of a partition. Begins a new one if the open part is full. */
+  /** Returns the part for the next row of a partition. Begins a new part if the open one is full. */
   #partOf(partition: string): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.partition !== partition) this.#current = this.#switchTo(partition);
@@ -86,7 +86,7 @@ export class PartSeries {
     return this.#current.writer;
   }
 
-  /** Returns the open part of a partition, or begins one. */
+  /** Returns the part of this partition that accepts rows, or begins a new part. */
   #switchTo(partition: string): OpenPart {
     const part = this.#open.get(partition);
     if (!part) return this.#begin(partition);

@@ -20,7 +20,7 @@ export interface PartSink {
 export interface PartOptions {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
   readonly compression: Compression;
-  /** Opens the sink when the first bytes are available. */
+  /** Opens the sink of the file when the first bytes of the file are available. */
   readonly open: () => Promise<PartSink>;
   /** Size in bytes at which a part is full. */
   readonly maxPartBytes: number;
@@ -49,7 +49,7 @@ export class PartWriter {
   readonly #options: PartOptions;
   readonly #packer: Packer;
   readonly #hash = createHash('sha256');
-  /** Fulfilled when all chunks that were passed to the compressor are written. */
+  /** Promise that is fulfilled when all chunks that were passed to the compressor are written. */
   #written = Promise.resolve();
   /** Number of chunks that are being compressed or wait for earlier chunks. */
   #running = 0;
@@ -73,7 +73,7 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Estimated size of the file in bytes, with the compression ratio of earlier rows. */
+  /** Estimated size of the file in bytes, computed with the compression ratio of earlier rows. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#packedBytes + (this.#encoder.heldBytes ?? 0);
     return this.#bytes + unpackedBytes * (this.#packedBytes > 0 ? this.#bytes / this.#packedBytes : 1);

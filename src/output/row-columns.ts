@@ -29,13 +29,13 @@ export class RowColumns {
   /** Memory that contains the current row. All positions are indexes into this memory. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of the value for each column. `starts` and `ends` are its positions, including quotes. */
+  /** Kind of the value in each column. `starts` and `ends` are the positions of the value, including quotes. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
-  /** Start of the name and end of the value, for each member without a column. */
+  /** Positions of each member without a column: the start of its name and the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
@@ -49,7 +49,7 @@ export class RowColumns {
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Adds exact names last, so that they win against other spellings.
+    // Adds the exact names last, so that they take precedence over other spellings.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);

@@ -10,7 +10,7 @@ export interface RowEncoder {
   row(row: RawRow): void;
   /** Writes all remaining rows and the end of the file. */
   end(): void;
-  /** Memory in bytes of unwritten rows. Absent if rows are written immediately. */
+  /** Memory in bytes that unwritten rows take. Absent if the encoder writes rows immediately. */
   readonly heldBytes?: number;
   /** True if no more rows should be written into this file. Absent if only its size limits the file. */
   readonly isFull?: boolean;

@@ -22,13 +22,13 @@ export class TextStore {
   /** End of each stored text in `#bytes`. */
   #ends = new Int32Array(initialRows);
   #kept = 0;
-  /** Index of the stored text, for each row with a text. */
+  /** Index of the stored text for each row that has a text. */
   #texts = new Int32Array(initialRows);
   #textRows = 0;
   /** 1 for each row with a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size of the column in bytes if no text were shared. */
+  /** Size of the column in bytes if each row had its own copy of its text. */
   #plainBytes = 0;
   /** Hash table of stored texts. An entry is the index of a text plus 1, or 0 if free. */
   #slots = new Int32Array(initialSlots);
@@ -46,7 +46,7 @@ export class TextStore {
     this.#addKept(at, copyBytes(this.#bytes, at, bytes, start, end));
   }
 
-  /** Adds a JSON string with escapes. The range excludes the quotes. */
+  /** Adds a JSON string that contains escapes. `start` and `end` exclude the quotes. */
   addEscaped(bytes: Buffer, view: DataView, start: number, end: number): void {
     const at = this.#reserve(end - start);
     this.#addKept(at, writeText(this.#bytes, at, bytes, view, start, end));
@@ -56,7 +56,7 @@ export class TextStore {
     this.#addRow(0);
   }
 
-  /** Writes all texts. Returns the smallest and the largest one, or undefined if texts hardly repeat. */
+  /** Writes all texts of the column. Returns the smallest and the largest text, or undefined if texts hardly repeat. */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
     if (!this.#repeats) {
@@ -87,7 +87,7 @@ export class TextStore {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if at most half as many texts as rows are different. */
+  /** True if the number of different texts is at most half of the number of rows. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
@@ -99,9 +99,9 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If all texts are different, they are stored in the order of the rows.
+    // If all texts are different, they are stored in the same order as the rows.
     const isInOrder = this.#kept === this.#textRows;
-    // Divides the column into equal pages, because a short last page compresses worse.
+    // Divides the column into pages of equal size, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -218,7 +218,7 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text, and returns its index. */
+  /** Reserves memory for a text, and returns the index at which this memory begins. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

@@ -3,7 +3,7 @@
  * 10.3). A text that would lose precision goes to the extra column.
  */
 
-/** A parsed value. If `fits` is false, it does not exactly equal the text. */
+/** Result of parsing a text. If `fits` is false, the value does not exactly equal the text. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;
@@ -24,7 +24,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A number with more digits may have lost a fraction, so it is no integer.
+  // A number with more digits may have lost a fraction when it was parsed, so it does not count as an integer.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;

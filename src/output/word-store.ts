@@ -14,7 +14,7 @@ const minus = 0x2d;
 const initialRows = 256;
 
 export class WordStore {
-  /** Values of 64 bits, for the rows that have a value. */
+  /** Values of 64 bits, one for each row that has a value. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
   /** The memory of `#integers` as 32-bit numbers, the lower half first. */
@@ -76,7 +76,7 @@ export class WordStore {
     return true;
   }
 
-  /** Writes all values, and returns the smallest and the largest one. */
+  /** Writes all values of the column, and returns the smallest and the largest value. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds {
     const present = this.#present.subarray(0, this.#rows);
     const halves = this.#halves.subarray(0, 2 * this.#words);

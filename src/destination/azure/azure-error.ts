@@ -31,7 +31,7 @@ const advice = {
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
-  // Keeps the first line. The other lines contain only the request's id and time.
+  // Keeps only the first line of the message. The other lines contain only the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 

@@ -13,7 +13,10 @@ const audience = `${defaultEndpoint}/`;
 /** Returns HTTP headers with a valid access token. */
 export type AuthorizationHeaders = () => Promise<Headers>;
 
-/** Prepares the authorization without sending a request. Throws `destination.invalid` or `destination.credentials`. */
+/**
+ * Prepares the authorization of later requests, but sends no request. Throws `destination.invalid` or
+ * `destination.credentials`.
+ */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
   checkTokensMayGoTo(endpoint);
@@ -22,7 +25,7 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
   return () => auth.getRequestHeaders(audience);
 }
 
-/** Returns headers with tokens that are signed with the key itself, without a token service. */
+/** Returns headers with tokens that are signed with the service account key itself, so no token service is needed. */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();
   try {

@@ -42,7 +42,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
-    // The file cannot contain the unique value `mark`, so it separates the request's parts.
+    // The unique value `mark` separates the parts of the request, because the file cannot contain this value.
     const boundary = this.#options.mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
@@ -108,7 +108,7 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. Bytes that the store did not keep are sent again. */
+  /** Sends the next bytes of the file. Repeats the bytes that the store did not keep. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;

@@ -6,7 +6,7 @@ import { agentProxy } from '../store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
-/** Maximum number of attempts of a request. An unavailable store is reported within four minutes. */
+/** Maximum number of attempts of a request. With this number, an unavailable store is reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
 /** Maximum time in ms without data while a request waits for its answer. */

@@ -69,7 +69,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
         return 'created';
       } catch (cause) {
         if (s3Errors.isTaken(cause)) return 'refused';
-        // For a locked object, a store may answer 403 instead of 412.
+        // If an object is locked, a store may answer 403 instead of 412.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);
@@ -116,7 +116,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
           offset += chunk.length;
           yield chunk;
         }
-        // If the answer states no length, the object is complete when the body ends.
+        // If the store states no length, the object is complete when the body ends.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {

@@ -6,7 +6,7 @@ const failureOfCode = failuresByCode({
   absent: ['NoSuchKey'],
   // Another process is removing the upload.
   lost: ['NoSuchUpload', 'InvalidPart'],
-  // The object is in an archive and must be restored before it can be read.
+  // The object is in the store's archive and must be restored before it can be read.
   frozen: ['InvalidObjectState'],
   denied: ['AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
   credentials: [
@@ -21,7 +21,7 @@ const failureOfCode = failuresByCode({
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Temporary errors, although their HTTP status is 400 or 403.
+  // Codes of temporary errors, although their HTTP status is 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],

@@ -107,7 +107,8 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    // Status 403 can mean that the first request, whose answer was lost, created a locked object.
+    // Status 403 can mean that the object exists and is locked, because the first request created it and its answer was
+    // lost.
     return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }
