@@ -1,6 +1,6 @@
 /**
- * Client of the service's nine operations. Repeats failed reads if `outcome.ts` allows it, but never repeats the
- * creation of an upgrade task.
+ * Client for the nine operations of the service. It repeats failed reads if `outcome.ts` allows it, but never repeats
+ * the creation of an upgrade task.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';

@@ -82,7 +82,7 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // Without a recorded start, the request counts as started now.
+    // If no start was recorded, the request counts as started now.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {

@@ -21,7 +21,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit when the service last rejected a job; infinite if it rejected none. */
+  /** Limit of active search jobs when the service last rejected a job; infinite if it rejected none. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -63,7 +63,10 @@ export class JobAdmission {
     });
   }
 
-  /** Halves the limit after the service rejected a job. `sentAtMs` is the time of the rejected request. */
+  /**
+   * Halves the limit of active search jobs after the service rejected a job. `sentAtMs` is the time of the rejected
+   * request.
+   */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;
     const limit = this.limit;

@@ -8,7 +8,7 @@ import { requestClasses } from './turn-order.ts';
 
 /** Ratio of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
 const workShare = 0.8;
-/** Time in ms during which keep-alives are expected after a request about a search job. */
+/** Time in ms after a request about a search job during which keep-alives are expected. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
@@ -30,21 +30,21 @@ export interface Occupant {
   readonly heldUntilMs: number | undefined;
   /** Whether the cancelled request ends soon, so that another request can start. */
   readonly endsSoon: boolean;
-  /** Cancels the request to make room for a keep-alive. Undefined if it must not be cancelled. */
+  /** Cancels the request to make room for a keep-alive. Undefined if the request must not be cancelled. */
   readonly giveUp: (() => void) | undefined;
 }
 
 export class KeyQueue {
   /** Maximum number of concurrent requests of this process (B7). */
   maxConcurrent: number;
-  /** Waiting requests of each class, sorted by due time. */
+  /** Waiting requests of each class, in order of their due times. */
   readonly #queues = Object.fromEntries(
     requestClasses.map((requestClass) => [requestClass, []]),
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /** Serial number of the last request of each class. The access key that was served longest ago comes next. */
   readonly #turns = new Map<RequestClass, number>();
-  /** Time until which half of the concurrent requests is reserved for those of a former leader (B6). */
+  /** Time until which half of the concurrent requests is reserved for requests of a former leader (B6). */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -111,14 +111,14 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Removes cancelled requests that the service has certainly finished. */
+  /** Removes cancelled requests from the concurrent ones when the service has certainly finished them. */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /** Times at which more requests may be sent, even without an answer. */
+  /** Returns the times at which more requests may be sent even if no answer arrives. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

@@ -17,11 +17,11 @@ export const marginBounds = {
   mostMs: 250,
   /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
-  /** Minimum number of answers of a class before its fastest answer counts as not delayed. */
+  /** Minimum number of answers of a class until the fastest of them counts as not delayed. */
   youngAnswers: 32,
 } as const;
 
-/** Weight of a slow answer in the average delay: four times that of a fast answer. */
+/** Weight of a slow answer in the average delay. It is four times the weight of a fast answer. */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /** Factor by which each answer other than 429 reduces the added delay. 35 answers halve it. */
@@ -49,12 +49,12 @@ export class PathMargin {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Measured part of the allowed network delay, in ms. */
+  /** Part of the allowed network delay that comes from measurements, in ms. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Part of the allowed network delay that answers with 429 added, in ms. */
+  /** Time in ms that answers with 429 have added to the allowed network delay. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
@@ -62,7 +62,7 @@ export class PathMargin {
   /** Learns from one round trip. Returns the possible network delay of the request in ms. */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // Compares requests of the same class, because the service needs more time for some classes.
+    // Compares only requests of the same class, because the service needs more time for some classes.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -70,13 +70,13 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Stores a round trip. Returns by how many ms it was slower than the fastest recent one. */
+  /** Stores the time of a round trip. Returns by how many ms it was slower than the fastest recent round trip. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns by how many ms a round trip was slower than the fastest one known now. */
+  /** Returns by how many ms a round trip was slower than the fastest round trip that is known now. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;

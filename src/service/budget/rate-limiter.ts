@@ -15,16 +15,16 @@ import type { Path, RequestClass } from './request-slot.ts';
 /** One request in the rate limiter, permitted or sent. Only `RateLimiter` uses the fields. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Network path of the request; undefined if a former leader sent it. */
+  /** Network path of the request; undefined if a former leader sent the request. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
   /** Time in ms until the first bytes of the answer; undefined until they arrive. */
   roundTripMs: number | undefined;
   /** Possible network delay in ms: how much slower the answer was than the fastest one. */
   lateMs: number;
-  /** Latest time at which the service received the request; undefined if unknown. */
+  /** Latest time at which the request can have reached the service; undefined if unknown. */
   arrivedByMs: number | undefined;
-  /** Time in ms that was allowed for the network delay when the request was sent. */
+  /** Network delay in ms that was allowed when the request was sent. */
   allowedDelayMs: number;
 }
 
@@ -76,19 +76,19 @@ export class RateLimiter {
     }
   }
 
-  /** Records the time in ms until the first bytes of an answer. */
+  /** Records the time in ms from the sending of a request to the first bytes of its answer. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /** Records that the connection ended, so the request can no longer arrive. */
+  /** Records that the connection has ended, so that the request can no longer arrive. */
   broken(reservation: Reservation, nowMs: number): void {
     boundArrival(reservation, nowMs);
   }
 
-  /** Records a completed handshake, which shows that earlier requests have arrived. */
+  /** Records a completed handshake, which shows that earlier requests to this origin have arrived. */
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
@@ -105,7 +105,7 @@ export class RateLimiter {
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a very late answer, the whole round trip counts as delay.
+    // After a very late answer, the whole round trip counts as network delay.
     const likelyMs =
       lateMs > marginBounds.mostMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
@@ -116,13 +116,18 @@ export class RateLimiter {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
-  /** Next time at which a test connection could show that a request has arrived; Infinity if never. */
+  /**
+   * Returns the next time at which a test connection could show that a request has arrived; Infinity if there is none.
+   */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
     return Math.min(...timesMs.filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
   }
 
-  /** Earliest time for one more request of this class; Infinity while permitted requests are unsent. */
+  /**
+   * Returns the earliest time at which one more request of this class may be sent; Infinity while permitted requests
+   * are not sent yet.
+   */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
     this.#live = this.#live.filter((reservation) => this.#clearAtMs(reservation, pace.periodMs) > nowMs);
@@ -132,7 +137,7 @@ export class RateLimiter {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** Concludes that requests to the same origin that were sent much earlier have also arrived. */
+  /** Records that all requests that were sent to this origin much earlier have also arrived. */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
@@ -140,7 +145,9 @@ export class RateLimiter {
     }
   }
 
-  /** Time from which a test connection can show that the request has arrived; Infinity if its arrival is known. */
+  /**
+   * Time from which a test connection can show that the request has arrived; Infinity if the arrival is already known.
+   */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
     if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined)
@@ -149,7 +156,7 @@ export class RateLimiter {
     return Math.max(latestMs(reservation), usualMs < this.#pace.whole.periodMs ? sentAtMs + usualMs : 0);
   }
 
-  /** Earliest time at which fewer than `starts` requests count against the rate. */
+  /** Returns the earliest time at which fewer than `starts` requests count against the rate. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
@@ -164,12 +171,12 @@ export class RateLimiter {
   }
 }
 
-/** Latest arrival of a request if neither network nor service stalls; Infinity until it is sent. */
+/** Latest time at which a request arrives if neither network nor service stalls. Infinity until the request is sent. */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
-/** Sets the latest possible arrival of a request, unless an earlier time is known. */
+/** Sets the latest time at which a request can have arrived, unless an earlier time is known. */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

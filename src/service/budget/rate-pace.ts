@@ -7,7 +7,7 @@ const stepFactor = 0.25;
 /** Interval in ms between two steps that raise the rate. */
 const paceStepMs = 10_000;
 
-/** Maximum request rate: `starts` requests in any `periodMs`. */
+/** Maximum request rate: at most `starts` requests may start in any period of `periodMs`. */
 export interface RequestPace {
   readonly starts: number;
   readonly periodMs: number;
@@ -38,7 +38,7 @@ export class RatePace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 
-  /** Halves the rate after an answer with 429. Further answers to requests that were sent before have no effect. */
+  /** Halves the rate after an answer with 429. Later answers to requests that were sent before this have no effect. */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
     this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
@@ -46,7 +46,7 @@ export class RatePace {
     return true;
   }
 
-  /** Time of the next step that raises the rate; Infinity at the full rate. */
+  /** Returns the time of the next step that raises the request rate; Infinity at the full rate. */
   nextStepMs(nowMs: number): number {
     if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
     return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;

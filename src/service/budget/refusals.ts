@@ -4,7 +4,7 @@
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Maximum age in ms of a successful request that shows that the request rate is not too high. */
+/** Maximum age in ms at which a successful request still shows that the request rate is not too high. */
 const evidenceMs = 15_000;
 /** Maximum wait in ms after `Retry-After`. */
 const longestRetryAfterMs = 300_000;
@@ -36,7 +36,7 @@ export class Refusals {
     return cause;
   }
 
-  /** Time until which `Retry-After` delays requests of this class that are due at `dueMs`. */
+  /** Returns the time until which `Retry-After` delays requests of this class that are due at `dueMs`. */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

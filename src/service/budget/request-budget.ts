@@ -19,7 +19,7 @@ import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request
 import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
-/** Limits of the service (8): requests per second of a user, concurrent requests of an access key. */
+/** Limits of the service (section 8): requests per second of one user, and concurrent requests of one access key. */
 export const serviceLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 } as const;
 
 /** Maximum number of waiting requests of all access keys. */
@@ -67,11 +67,11 @@ export class RequestBudget {
   #turn = 0;
   #term: Term | undefined;
   /**
-   * Time until which each access key may use half of its concurrent requests, because a former leader's requests may be
-   * in flight (B6).
+   * Time until which each access key may use only half of its concurrent requests, because requests of a former leader
+   * may be in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Origins with a running or failed test connection, and the time of the next one. */
+  /** Origins with a running or failed test connection, and the time at which the next one may be opened. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -136,7 +136,7 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** False while an access key has more requests in flight than its lowered limit. */
+  /** False while an access key has more requests in flight than its limit allows, because the limit was lowered. */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);
@@ -225,7 +225,7 @@ export class RequestBudget {
     }
   }
 
-  /** Opens a test connection if requests wait only because earlier requests may not have arrived. */
+  /** Opens a test connection if requests wait only because it is unknown whether earlier requests have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -240,7 +240,7 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A failed connection does not show whether earlier requests have arrived.
+      // A failed test connection does not show whether earlier requests have arrived.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
@@ -256,8 +256,8 @@ export class RequestBudget {
   }
 
   /**
-   * First waiting request of a class: the one that is due first (keep-alives), or whose access key was served longest
-   * ago.
+   * Returns the next waiting request of a class: the keep-alive that is due first, or the request whose access key was
+   * served longest ago.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -286,7 +286,7 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /** Next time at which a request may be sent without a further answer; Infinity if there is none. */
+  /** Returns the next time at which a request may be sent even if no answer arrives; Infinity if there is none. */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),

@@ -30,7 +30,7 @@ export interface SlotRequest {
   readonly dueMs?: number | undefined;
   /** Whether the request asks for a search job's status. A cancelled status request counts for a shorter time (B2). */
   readonly isPoll?: boolean | undefined;
-  /** Cancels the wait: `acquire` rejects with the signal's reason. */
+  /** Cancels the wait for permission. `acquire` then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -64,11 +64,11 @@ export type SlotOutcome =
  */
 export interface Slot {
   /**
-   * Records the start of the request, right before it is written. Throws if this process may not send (L1); then write
-   * nothing and call `release`.
+   * Records the start of the request right before the request is written. Throws if this process may not send (L1); the
+   * caller then writes nothing and calls `release`.
    */
   started(lastCheck?: () => void): Departure;
-  /** Gives the permission back. If the request was started, it counts as `abandoned`. */
+  /** Returns the permission to the budget. If the request was already started, it counts as `abandoned`. */
   release(): void;
   /** Reports the monotonic time in ms at which the answer began to arrive. */
   heard(headAtMs: number): void;

@@ -4,7 +4,7 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Uninterrupted period in which this process is the leader. */
+/** Period without interruption in which this process is the leader. */
 export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
@@ -29,11 +29,11 @@ export class NotLeadingError extends LogfleetError {
   }
 }
 
-/** Proof that the right to send was checked right before the write. */
+/** Proves that the right to send was checked right before a request was written. */
 class GrantedDeparture {
   /** Monotonic time in ms of the write. */
   readonly atMs: number;
-  /** Never set. Makes the compiler reject other objects as this type. */
+  /** Field that is never set. It makes the compiler reject other objects as this type. */
   declare protected readonly brand: never;
 
   constructor(atMs: number) {

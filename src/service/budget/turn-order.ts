@@ -21,12 +21,12 @@ export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 /** Time in ms after which a waiting request may be sent before requests of higher priority. */
 export const patienceMs = 2_000;
 /**
- * Time in ms after which a late keep-alive precedes all requests. The service cancels a job after 20 s without requests
- * (3.1).
+ * Time in ms after which a late keep-alive is sent before all other requests. The service cancels a job after 20 s
+ * without requests (section 3.1).
  */
 const keepAliveSlackMs = 3_500;
 
-/** Ratio of keep-alives to page reads while both wait. */
+/** Number of keep-alives per page read while requests of both classes wait. */
 const pollsForPage = 12 / 13;
 /** Maximum number of consecutive keep-alives while a page read waits. */
 const mostPollsAhead = 3;
@@ -34,14 +34,14 @@ const mostPollsAhead = 3;
 /** First waiting request of a class of requests. */
 export interface ClassHead {
   readonly class: RequestClass;
-  /** Time in ms since the request was due; negative before. */
+  /** Time in ms since the request was due; negative if it is not due yet. */
   readonly lateMs: number;
 }
 
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests chosen by rank since the last one that was chosen because it waited too long. */
+  /** Number of requests that were chosen by rank since a request was last chosen because it had waited too long. */
   #inRank = 0;
   /** Number of keep-alives that may be sent before the next page read. */
   #pollsAhead = mostPollsAhead;
@@ -68,8 +68,8 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request with the lowest number from `weigh`. If several have this number, the class that was served
-   * longest ago wins.
+   * Returns the request for which `weigh` returns the lowest number. Among requests with the same number, the class
+   * that was served longest ago wins.
    */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;

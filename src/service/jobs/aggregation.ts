@@ -32,7 +32,7 @@ export async function readAggregation(
   const pages: RecordPage[] = [];
   const take = (page: RecordPage) => void pages.push(page);
   await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-  // The job may have reported an error while its records were read (E5).
+  // The search job may have reported an error while its records were read (E5).
   if (mayHaveErrors(job)) return errorsIn(job);
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }

@@ -51,12 +51,12 @@ const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
   const state = text(members, 'state', '').trim();
-  // Without a state, the job would seem to run until it expires.
+  // A status without a state is an error, because the job would otherwise seem to run until it expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/** States in which the number of messages may be missing. */
+/** States of a search job in which the number of messages may be missing. */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
 /** Decodes the number of messages. A missing number is an error if results can be read. */

@@ -21,7 +21,7 @@ const overshootMs = 250;
 /** Minimum time between two progress checks, as a ratio of the job's age. */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
-/** Age in ms of a job at which every search of up to 10 s has ended. */
+/** Age in ms of a search job at which every search that takes up to 10 s has ended. */
 const shortSearchMs = 10_500;
 
 export interface SearchProgress {
@@ -29,7 +29,7 @@ export interface SearchProgress {
   readonly elapsedMs: number;
   /** Maximum time in ms for which the search has been running. */
   readonly searchingMs: number;
-  /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
+  /** Ratio of the time range that the search has completed, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
   /** Number of answered status requests of the job so far. */
   readonly statuses: number;
@@ -57,11 +57,14 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
   return (searchingMs / doneShare) * (1 + overshootShare) + overshootMs - searchingMs;
 }
 
-/** Time in ms from the last answered request to the second keep-alive, if the first one has no answer. */
+/**
+ * Time in ms from the last answered request to the second keep-alive. It is sent if the first keep-alive has no answer.
+ */
 export const secondTryMs = 16_000;
 
 /**
- * Time in ms after which an unanswered status request is repeated. `tries` counts the requests since the last answer.
+ * Returns after how many ms an unanswered status request is repeated. `tries` counts the requests since the last
+ * answer.
  */
 export function patienceMs(tries: number): number {
   return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;

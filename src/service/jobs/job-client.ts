@@ -81,7 +81,7 @@ export class JobClient implements OpenJob {
     }
   }
 
-  /** Sends a request and removes the service's notice about cookies from its warning. */
+  /** Sends a request, and removes the service's notice about cookies from the warning in the answer. */
   async #read<T extends { readonly warning: string | undefined }>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const answer = await this.#exchange.perform({ ...call, session: this.#session }, reading);
     const warning = newsOf(answer.value.warning, this.#notice);
@@ -124,10 +124,12 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
   return news.join(' ').trim() || undefined;
 }
 
-/** Minimum length of a warning that is removed from later warnings. Shorter texts may occur by chance. */
+/** Minimum length of a warning that is removed from later warnings. A shorter text may occur in them by chance. */
 const shortestNotice = 16;
 
-/** Returns the new text of a warning, without the warning `known` from the job's creation. */
+/**
+ * Returns the new text of a warning, without the text `known`, which was already in the warning of the job's creation.
+ */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));

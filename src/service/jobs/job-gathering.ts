@@ -15,7 +15,7 @@ const limitReached = /max(?:imum)?\s+results\s+reached/i;
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
-  /** Number of records; undefined if the service counts only messages. */
+  /** Number of records that the search job found; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
   /** Different errors of the search job, in order of arrival. */
@@ -23,15 +23,15 @@ export interface JobProgress {
   /** Warnings from all answers of the search job. */
   readonly warnings: readonly string[];
   /**
-   * True if the service reported that its message limit cut the search short. It may also do so without a report (10.2,
-   * E4).
+   * True if the service reported that its message limit cut the search short. The service may also cut a search short
+   * without reporting it (section 10.2, E4).
    */
   readonly isLimitReached: boolean;
   /** True if an answer was lost that may have contained an error (E5). */
   readonly hasLostStatus: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
-  /** Time of the newest answer by the service's clock. Undefined if unknown. */
+  /** Time of the service's newest answer, by the service's clock. Undefined if unknown. */
   readonly dateMs: number | undefined;
 }
 
@@ -129,7 +129,7 @@ export interface MessageHistogram {
   /** Message counts of short periods, ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
-  /** Whether the histogram contains as many messages as the job has found. */
+  /** True if the histogram contains as many messages as the search job has found. */
   readonly addsUp: boolean;
 }
 
@@ -145,11 +145,11 @@ interface BucketCounts {
  * (10.2). `read` chooses the sum or the maximum, whichever fits the number of messages.
  */
 export class JobHistogram {
-  /** Counts by start and length of the bucket, because the service may change the length during a search. */
+  /** Message counts by start and length of the bucket, because the service may change the length during a search. */
   readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;
 
-  /** Start of the oldest bucket, which shows the progress of the search (2.3). */
+  /** Start of the oldest histogram bucket, which shows the progress of the search (section 2.3). */
   get reachedMs(): number | undefined {
     return this.#reachedMs;
   }
@@ -158,7 +158,10 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /** Returns all buckets. Repeated counts are added or their maximum is used, whichever is closer to `messageCount`. */
+  /**
+   * Returns all buckets. Repeated counts of a bucket are added or their maximum is used, whichever is closer to
+   * `messageCount`.
+   */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

@@ -33,13 +33,13 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Status request that was sent last; undefined once this request has ended. */
+  /** Newest status request; undefined once this request has ended. */
   #newest: Poll | undefined;
   /** Number of status requests since the last answer. */
   #tries = 0;
-  /** Time at which a failed status request is repeated; undefined after a success. */
+  /** Time at which a failed status request is sent again; undefined after a success. */
   #againAtMs: number | undefined;
-  /** Time of the next progress check; Infinity if none is needed. */
+  /** Time of the next progress check; Infinity if no check is needed. */
   #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -50,7 +50,7 @@ export class JobPolls {
     this.#plan();
   }
 
-  /** Send time of the oldest status request in flight; Infinity if there is none. */
+  /** Returns the send time of the oldest status request in flight; Infinity if there is none. */
   get oldestSentMs(): number {
     const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
@@ -86,7 +86,7 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A keep-alive replaces a waiting progress check, because keep-alives are sent first.
+    // A keep-alive replaces a waiting progress check, because the request budget sends keep-alives first.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;

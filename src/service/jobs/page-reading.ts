@@ -18,7 +18,7 @@ const longestDelayMs = 30_000;
 
 /** Source of result pages, for messages or records. */
 export interface PageSource {
-  /** Requests one page. Resolves to its number of rows when the receiver is ready for more. */
+  /** Requests one page. Resolves to the number of rows in the page when the receiver is ready for more rows. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /** Number of rows of the current page that the receiver has taken. */
   readonly given?: () => number;

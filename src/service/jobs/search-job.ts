@@ -27,9 +27,9 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
 
 /** Time in ms without requests after which the service has certainly cancelled a job (3.1). */
 export const orphanLifeMs = 30_000;
-/** Time in ms without a valid answer after which the job counts as lost. */
+/** Time in ms without a valid answer after which the search job counts as lost. */
 const longestSilenceMs = 60_000;
-/** Maximum number of attempts to delete a job. Without requests, a job expires anyway. */
+/** Maximum number of attempts to delete a search job. A job that gets no requests expires anyway. */
 const deletionTries = 3;
 /** Maximum number of attempts to delete a new job, which some replicas do not know yet (10.2). */
 const earlyDeletionTries = 6;
@@ -50,12 +50,12 @@ export interface SearchJobOptions {
 /** Range of messages to read, and their receiver. */
 export interface MessageReading extends PageRange {
   readonly receiver: RowReceiver;
-  /** Called after each page. `offset` is the index of its first row. */
+  /** Called after each page. `offset` is the index of the page's first row. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
 }
 
 export interface RecordReading extends Omit<PageRange, 'limit'> {
-  /** Receives the records of one page. The next page waits for the returned promise. */
+  /** Receives the records of one page. The next page is requested when the returned promise resolves. */
   readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
 }
 
@@ -70,7 +70,7 @@ export class SearchJob {
   /** Aborted when the job ends. Its reason is the error of all further calls. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Monotonic time in ms at which the search was known to be finished; undefined until then. */
+  /** Monotonic time in ms at which the end of the search became known; undefined until then. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
@@ -251,7 +251,7 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
-    // A missing cookie may be a temporary error. The job ends after a long time without accepted requests.
+    // A missing cookie may be a temporary error, so the job ends only after a long time without accepted requests.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
@@ -280,7 +280,7 @@ export class SearchJob {
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // The service does not count an unknown job as active, so another job may start.
+    // The service does not count a job that it does not know as active, so another job may start.
     if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();

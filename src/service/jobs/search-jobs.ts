@@ -21,7 +21,7 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Cancels the opening of the job. No effect once it is open. */
+  /** Cancels the opening of the search job. Has no effect once the job is open. */
   readonly signal?: AbortSignal;
   /** Called after each answered status request. */
   readonly onProgress?: (progress: JobProgress) => void;
@@ -35,10 +35,10 @@ const lingerMs = 10_000;
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
   readonly #scannedBytes: Counter;
-  /** Number of jobs that have a permit or wait for one. */
+  /** Number of search jobs that have a permit or wait for a permit. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
-  /** Job states that are not in the specification and were already logged. */
+  /** Unknown job states that were already logged. The specification does not contain these states. */
   readonly #unknownStates = new Set<string>();
 
   constructor(options: SearchJobsOptions) {
@@ -72,7 +72,7 @@ export class SearchJobs {
     throw signal.reason;
   }
 
-  /** Resolves when no job was open or waiting for `lingerMs`, or when the signal is aborted. */
+  /** Resolves when no job was open or waiting during the last `lingerMs`, or when the signal is aborted. */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {

@@ -49,14 +49,17 @@ export interface JobStatus {
   readonly messageCount: number;
   /** Number of records so far; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
-  /** Message counts of short periods: only new counts (2.3), or all counts so far (10.2). */
+  /**
+   * Message counts of short periods. The service returns only new counts (section 2.3), or all counts so far (section
+   * 10.2).
+   */
   readonly buckets: readonly HistogramBucket[];
   /** Errors that no earlier status contained. */
   readonly pendingErrors: readonly string[];
   /** Warnings that no earlier status contained. */
   readonly pendingWarnings: readonly string[];
   readonly scannedBytes: number | undefined;
-  /** Text of `warning`, without the service's notice about cookies. */
+  /** Text of the answer's field `warning`, without the service's notice about cookies. */
   readonly warning: string | undefined;
 }
 
@@ -108,7 +111,7 @@ export interface RecordPage {
 /** A new search job with its cookies (5.3). */
 export interface OpenJob {
   readonly id: string;
-  /** Text of `warning` in the creation's answer, without the notice about cookies. */
+  /** Text of the field `warning` in the answer to the job's creation, without the notice about cookies. */
   readonly warning: string | undefined;
   /** Send time of the newest request whose answer showed that the service knows the job. */
   readonly heardAtMs: number;

@@ -4,7 +4,7 @@
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** `more` means that the chunk contains no further complete token. */
+/** `more` means that the rest of the chunk contains no complete token. */
 export const token = {
   more: 0,
   name: 1,
@@ -43,7 +43,7 @@ const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number
 const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
-  /** Start of the current token in the chunk. `tokenEnd` is the index after it. */
+  /** Index at which the current token begins in the chunk. `tokenEnd` is the index after the token. */
   tokenStart = 0;
   tokenEnd = 0;
   /** Whether the last string contains a backslash. */
@@ -103,7 +103,7 @@ export class JsonReader {
     return this.#base + index;
   }
 
-  /** Skips rows that `row-finder.ts` has read. Continues after the opening brace of the next row. */
+  /** Skips the rows that `row-finder.ts` has read, and continues after the opening brace of the next row. */
   skipInto(at: number): void {
     this.at = at;
     this.#expecting = expecting.nameOrEnd;
@@ -192,7 +192,10 @@ export class JsonReader {
     this.tokenEnd = this.at;
   }
 
-  /** Closes an object or array. `ifEmpty` is the set of tokens that may come right after its start. */
+  /**
+   * Closes an object or array. `ifEmpty` is the set of tokens that are expected right after the opening brace or
+   * bracket.
+   */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
       this.#expecting === ifEmpty ||

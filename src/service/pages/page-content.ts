@@ -57,7 +57,7 @@ export class PageContent {
   #named: FieldValue | undefined;
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
-  /** Index at which the current row, or the value of `fields`, starts. */
+  /** Index at which the current row begins, or the value of `fields`. */
   #start = 0;
   /** Object whose unknown member is being skipped. */
   #afterSkipped: 'page' | 'element' = 'page';
@@ -95,7 +95,7 @@ export class PageContent {
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
-  /** Reads to the end of the chunk. With `whileHeld`, stops at the end of the row or text that began earlier. */
+  /** Reads to the end of the chunk. If `whileHeld` is true, stops at the end of the row or text that began earlier. */
   read(whileHeld: boolean): void {
     for (;;) {
       const found = this.#reader.next();

@@ -20,7 +20,7 @@ export interface PageRow {
   readonly size?: number | undefined;
 }
 
-/** Receives the rows of a page in order. Its errors reach the caller of `write`. */
+/** Receives the rows of a page in order. Errors that it throws reach the caller of `write`. */
 export interface RowSink {
   row(row: PageRow): void;
 }
@@ -32,7 +32,7 @@ export type ComplainOfRow = (at: number, problem: string) => Error;
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** Kind of the value; `more` if the row lacks the field. */
+  /** Kind of the field's value; `more` if the row lacks the field. */
   kind: Token = token.more;
   start = 0;
   end = 0;
@@ -42,7 +42,9 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /** Sets the kind and position of the value. For an object or array, only the first byte is included. */
+  /**
+   * Sets the kind and position of the field's value. For an object or array, the position includes only the first byte.
+   */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
     this.start = start;
@@ -154,7 +156,7 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
-/** Maximum number of digits, because doubles are exact up to 15 digits. */
+/** Maximum number of digits that are read as a number, because doubles are exact up to 15 digits. */
 const maxDigits = 15;
 
 /** Returns the number in the bytes; -1 if they are not all digits. Creates no string, to save time. */

@@ -18,9 +18,9 @@ export interface PageEnd {
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Byte order mark, which is ignored at the start of a page. */
+/** Byte order mark, which the scanner ignores at the start of a page. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/** Minimum number of bytes that are copied to complete a row. */
+/** Minimum number of bytes that are copied at a time to complete a row. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
@@ -30,7 +30,7 @@ export class PageScanner {
   #carried = 0;
   /** Number of bytes before the current chunk. */
   #received = 0;
-  /** Number of bytes of the byte order mark that have arrived. */
+  /** Number of bytes of the byte order mark that were received so far. */
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 

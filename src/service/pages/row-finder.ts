@@ -23,7 +23,7 @@ export class RowFinder {
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 for none. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** Known field, such as the id, of each member of the earlier row. */
+  /** For each member of the previous row: the known field that it contains, such as the id. */
   readonly #named: (FieldValue | undefined)[] = [];
 
   constructor(fields: RowFields) {

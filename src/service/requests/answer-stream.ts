@@ -53,7 +53,7 @@ export class AnswerStream<T> implements BodyReceiver {
   #waits = 0;
   #ended = false;
 
-  /** `giveUp` cancels the request at a time limit. `onHead` receives the head of a successful answer. */
+  /** `giveUp` aborts the request when a time limit passes. `onHead` receives the head of a successful answer. */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;
     this.#giveUp = giveUp;

@@ -13,7 +13,7 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Called right before each write of the request. */
   readonly beforeSend?: (() => void) | undefined;
-  /** Called after a failed request on which the service may still have acted. */
+  /** Called after a failed request if the service may have carried out the request nevertheless. */
   readonly mayHaveActed?: (() => void) | undefined;
   /**
    * Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due.
@@ -29,7 +29,7 @@ export type Decode<T> = (body: Uint8Array) => T;
 
 export type Reading<T> = Decode<T> | Streaming<T>;
 
-/** A successful answer with the monotonic send time of its request in ms. */
+/** A successful answer, and the monotonic time in ms at which its request was sent. */
 export interface Answer<T> {
   readonly value: T;
   readonly sentAtMs: number;

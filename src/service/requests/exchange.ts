@@ -1,9 +1,9 @@
 /**
- * Sends the requests of all operations, and repeats them if `outcome.ts` allows it. Returns a successful answer or
- * throws a `ServiceError`.
+ * Sends the requests of all operations, and repeats failed requests if `outcome.ts` allows it. Returns a successful
+ * answer or throws a `ServiceError`.
  *
- * Each request has its own permission of the request budget, which starts right before the write and always ends (B1,
- * L1).
+ * Each request needs its own permission from the request budget. The permission starts right before the request is
+ * written, and always ends (B1, L1).
  */
 
 import { assert } from '../../base/assert.ts';
@@ -35,7 +35,7 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
 
 /** Time in ms after which an unanswered status request may be cancelled for a keep-alive (B4). */
 const pollPatienceMs = 2_000;
-/** Outcomes of requests that were never sent, and therefore say nothing about the service. */
+/** Outcomes of requests that were never sent. These outcomes say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Address, credentials and request budget for requests to the service. */
@@ -99,7 +99,7 @@ export class Exchange {
 
   /**
    * Performs a call. Throws a `ServiceError`, or an error of the caller's own functions. The caller must wait before it
-   * retries.
+   * performs the call again.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const timesSeen = new Map<Outcome, number>();

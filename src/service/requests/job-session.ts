@@ -9,7 +9,7 @@ import type { ServiceAddress } from './service-address.ts';
 
 export class JobSession {
   readonly cookies: JobCookies;
-  /** Whether a request to delete the job may have arrived. */
+  /** True if a request to delete the job may have reached the service. */
   isDeleted = false;
   #address: ServiceAddress | undefined;
   #createdAtMs = 0;
@@ -19,7 +19,7 @@ export class JobSession {
     this.cookies = new JobCookies(clock);
   }
 
-  /** Address for all requests of the job; undefined until the job is created. */
+  /** Address to which all requests of the job are sent; undefined until the job is created. */
   get address(): ServiceAddress | undefined {
     return this.#address;
   }

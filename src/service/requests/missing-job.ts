@@ -13,7 +13,7 @@ const silenceMs = 20_000;
 /** Time in ms after which the service ends every search job (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
 
-/** Request to which the service answered that the job does not exist. */
+/** Request for which the service reported that the search job does not exist. */
 export interface NoSuchJob {
   /** Monotonic send time of the request in ms. */
   readonly sentAtMs: number;
@@ -26,15 +26,15 @@ export interface NoSuchJob {
 }
 
 /**
- * A request to which the service answered that the job does not exist, and what logfleet knows about the job. Times are
- * monotonic, in ms.
+ * Request for which the service reported an unknown job, and what logfleet knows about this job. Times are monotonic,
+ * in ms.
  */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
   /** Send time of the newest later request that showed that the service knows the job. */
   readonly heardAtMs: number | undefined;
-  /** Whether an earlier request to delete the job may have arrived. */
+  /** True if an earlier request to delete the job may have reached the service. */
   readonly isDeleted: boolean;
   /** Whether any request of the job had a cookie. */
   readonly hadCookie: boolean;
@@ -50,7 +50,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Checks redirects first, because only the service at the original address can know the job.
+  // Checks for redirects first, because only the service at the original address can know the job.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

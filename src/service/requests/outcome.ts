@@ -20,7 +20,7 @@ import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode 
 export type Effect = 'none' | 'unknown';
 
 export const jobMissings = [
-  /** This replica of the service does not know the new job yet (10.2). */
+  /** The replica of the service that answered does not know the new job yet (section 10.2). */
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
@@ -28,7 +28,7 @@ export const jobMissings = [
   'jobCookieMissing',
   /** The service cancelled the job, because no request arrived for too long (3.1). */
   'jobSilenced',
-  /** The service ended the job after eight hours (3.1). */
+  /** The service ended the search job after eight hours (section 3.1). */
   'jobTimedOut',
   /** Another client deleted the job, or the service lost it. */
   'jobGone',
@@ -46,7 +46,7 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** Treatment of an outcome. `of` contains exceptions for some operations. */
+/** How an outcome is handled. `of` contains exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** The request had no effect and may succeed later. */
@@ -88,7 +88,7 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // Some rows may have arrived. The reader of the page requests the missing rows itself.
+    // Some rows of the page may have arrived. The reader of the page requests the missing rows itself.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
@@ -119,7 +119,7 @@ const rows = {
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
 
-  // The job does not exist (7.3). `missing-job.ts` finds the cause.
+  // The search job does not exist (section 7.3). `missing-job.ts` finds out why.
   jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
   jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
   jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },
@@ -154,7 +154,10 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
   [503, 'unavailable'],
 ]);
 
-/** Outcome of a request without a complete answer. Undefined for errors of the caller's own functions. */
+/**
+ * Returns the outcome of a request without a complete answer. Undefined for errors that the caller's own functions
+ * throw.
+ */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
   if (error instanceof TransportError) return outcomeOfTransport(error.failure, isSent);
@@ -181,7 +184,7 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
 /** HTTP statuses whose meaning does not depend on the body. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Outcome of an error answer with the code `serviceCode`. */
+/** Returns the outcome of an error answer with the error code `serviceCode`. */
 export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
     const refusal = refusals[operation]?.find((known) => known === serviceCode);

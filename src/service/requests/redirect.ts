@@ -13,7 +13,7 @@ export function isRedirect(status: number): boolean {
 
 export type Redirect =
   /**
-   * The redirect may be followed. `forGood` is true for a permanent redirect. `address` is the new base address, if
+   * The redirect may be followed. `forGood` is true if the redirect is permanent. `address` is the new base address, if
    * known.
    */
   | {

@@ -12,7 +12,7 @@ export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> 
   readonly status?: number | undefined;
   /** Error code in the answer, such as `collector.in.upgrading` (7). */
   readonly serviceCode?: string | undefined;
-  /** Monotonic send time in ms; undefined if the request was not sent. */
+  /** Monotonic time in ms at which the request was sent; undefined if it was not sent. */
   readonly sentAtMs?: number | undefined;
 }
 

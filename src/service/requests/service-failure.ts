@@ -140,7 +140,7 @@ export interface SettingNames {
   readonly address: string;
   /** Settings with the access id and the access key. */
   readonly credentials: string;
-  /** Advice to trust a certificate authority: `put its CA certificate (PEM) into …`. */
+  /** Advice to trust a certificate authority, such as `put its CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
   /** Advice to follow a redirect to another host: `write the new address into …`. */
   readonly followRedirect: string;

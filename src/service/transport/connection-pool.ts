@@ -22,7 +22,7 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Fulfilled when a connection is opened, returned or lost, or the pool is closed. */
+  /** Promise that is fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
   #change = Promise.withResolvers<void>();
 
   constructor(options: ConnectionPoolOptions) {
@@ -56,7 +56,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Opens one more connection. In a full pool, it replaces the one that was unused longest. */
+  /** Opens one more connection. If the pool is full, the new connection replaces the one that was unused longest. */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
     if (this.#connections.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
@@ -85,11 +85,11 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for this connection receive the error. Without such callers, the error is ignored.
+    // Callers that wait for this connection receive the error. If no caller waits, the error is ignored.
     opening.catch(() => {});
   }
 
-  /** Opens a connection. No caller can cancel this, because later requests can use the connection. */
+  /** Opens a connection. A caller cannot cancel this, because requests of other callers can use the connection. */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>

@@ -23,7 +23,7 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // The service sends nothing before the first request. Any earlier data makes the connection unusable.
+    // The service sends nothing before the first request. If data arrives earlier, the connection cannot be used.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {

@@ -19,7 +19,7 @@ export class GatheringSocket extends Duplex {
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Start of the data in `#filling` that was not passed on. */
+  /** Index in `#filling` of the first byte that was not passed on. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;

@@ -29,7 +29,10 @@ function codeOf(error: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** Failure for an unlisted error code: OpenSSL codes have a prefix, others mean a lost connection. */
+/**
+ * Returns the failure for an error code. Unlisted codes of OpenSSL have a prefix; other unlisted codes mean a lost
+ * connection.
+ */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
   if (known) return known;

@@ -66,7 +66,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Reason why a request got no answer. With those before `closed`, the request was not sent. */
+/**
+ * Reason why a request got no answer. The reasons that are listed before `closed` mean that the request was not sent.
+ */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'
