@@ -341,8 +341,8 @@ export class ExportRuntime {
       this.#pace.reset();
       return;
     }
-    const { coveredRatio, rows } = view.progress;
-    const searchedRatio = view.stage === 'exporting' ? coveredRatio : 1;
+    const { searchesDone, rows } = view.progress;
+    const searchedRatio = view.stage === 'exporting' ? searchesDone : 1;
     const bytes = view.intervals.reduce(
       (sum, { files }) => files.reduce((all, file) => all + file.encodedBytes, sum),
       0,

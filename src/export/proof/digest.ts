@@ -32,6 +32,12 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
+/** Returns whether the service counts the same rows in all groups together as in the whole. */
+export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boolean {
+  const rowsIn = ({ slices }: DigestGroup) => weightedSumOf(slices.map(({ fromMs, rows }) => [fromMs, rows] as const));
+  return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
+}
+
 /** A number from the service. If it was rounded, the true value is between `value - reach` and `value + reach`. */
 export interface Figure {
   readonly value: number;
@@ -70,7 +76,9 @@ export function digestSlices(records: RecordPage['records'], lengthMs: number): 
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
-    const fromMs = figureOf(record, slice);
+    // The start of a slice is negative for messages before 1970.
+    const start = readFigure(textOf(record, slice));
+    const fromMs = start?.reach === 0 && Number.isSafeInteger(start.value) ? start.value : undefined;
     const count = readFigure(textOf(record, '_count'));
     // A rounded row count is invalid, because it could hide missing rows.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;

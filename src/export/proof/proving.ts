@@ -16,6 +16,7 @@ import type { SearchTools } from '../search/search-tools.ts';
 import { digestSliceLength } from '../search/slice-length.ts';
 import {
   againOf,
+  areWhole,
   compare,
   confirmedOf,
   confirmOperators,
@@ -86,7 +87,11 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const whole = await compareGroup({ intervals: run, slices }, tools);
   if (whole.comparison.kind === 'same' || run.length === 1) return [whole];
   const middle = run.length >> 1;
-  return [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
+  const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
+  const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
+  const groups = halves.map(({ group }) => group);
+  // If the service counts other rows in the halves than in the whole, agreement of the halves proves nothing.
+  return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 
 async function compareGroup(group: DigestGroup, tools: ProvingTools): Promise<ComparedGroup> {

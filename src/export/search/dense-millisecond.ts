@@ -121,6 +121,7 @@ class DenseSearch implements DenseFiles {
           reason: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
         };
       const divided = cut.length > 0 ? cut : await this.#discardDoubtful();
+      this.#options.signal.throwIfAborted();
       endings = divided.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
     }
     return this.#judge();

@@ -87,6 +87,8 @@ export type Wait =
 export interface ExportProgress {
   /** Ratio of the export that is done, 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
+  /** Ratio of the searches that is done, 0 to 1. Unlike `coveredRatio`, it reaches 1 while a digest is left. */
+  readonly searchesDone: number;
   readonly intervalsDone: number;
   /** Expected number of intervals: committed ones and unfinished segments. */
   readonly intervalsPlanned: number;
@@ -312,8 +314,9 @@ function plannedProgress(
   const planned = input.plan.boundariesMs.length - 1;
   const left = remaining.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
   const most = isDigestLeft ? searchedRatio : 1;
-  const coveredRatio = remaining.length === 0 ? most : Math.min(most, Math.max(0, planned - left) / planned);
-  return progressOf(intervals, coveredRatio, remaining.length, scannedBytes(input));
+  const searchesDone = remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned;
+  const progress = progressOf(intervals, Math.min(most, searchesDone), remaining.length, scannedBytes(input));
+  return { ...progress, searchesDone };
 }
 
 /** Returns the progress of an export, computed from its committed intervals. */
@@ -325,7 +328,16 @@ export function progressOf(
 ): ExportProgress {
   const { rows, bytes, duplicates } = totalsOf(intervals);
   const intervalsPlanned = intervals.length + openSegments;
-  return { coveredRatio, intervalsDone: intervals.length, intervalsPlanned, rows, bytes, duplicates, scannedBytes };
+  return {
+    coveredRatio,
+    searchesDone: coveredRatio,
+    intervalsDone: intervals.length,
+    intervalsPlanned,
+    rows,
+    bytes,
+    duplicates,
+    scannedBytes,
+  };
 }
 
 function lengthOf(segment: Segment | undefined): number {

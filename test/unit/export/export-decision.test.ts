@@ -325,6 +325,7 @@ describe('the progress', () => {
     expect(decision.progress).toEqual({
       ...{ intervalsDone: 2, intervalsPlanned: 4, rows: 12, bytes: 120, duplicates: 2, scannedBytes: 7 },
       coveredRatio: expect.closeTo(160 / 300, 9),
+      searchesDone: expect.closeTo(160 / 300, 9),
     });
     expect(decision.isCovered).toBe(false);
   });

@@ -9,7 +9,14 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     stage: 'exporting',
     location: 'file:///exports/logging/audit/abc',
     progress: {
-      ...{ coveredRatio: 0.425, intervalsDone: 3, intervalsPlanned: 8, rows: 1_234_567, bytes: 98_765 },
+      ...{
+        coveredRatio: 0.425,
+        searchesDone: 0.425,
+        intervalsDone: 3,
+        intervalsPlanned: 8,
+        rows: 1_234_567,
+        bytes: 98_765,
+      },
       ...{ duplicates: 2, scannedBytes: 5_000_000 },
     },
     digestMs: 0,
