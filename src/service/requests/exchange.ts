@@ -25,6 +25,7 @@ import {
 import { AnswerStream } from './answer-stream.ts';
 import type { Answer, Call, Reading } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';
+import { KeyCheck, KeyRejectedError } from './key-check.ts';
 import { operations } from './operation.ts';
 import { type Outcome, outcomeOfAnswer, outcomeOfError, treatmentOf } from './outcome.ts';
 import { isRedirect, resolveRedirect } from './redirect.ts';
@@ -76,6 +77,7 @@ export class Exchange {
   /** Address of the service: from the Secret, or from a permanent redirect. */
   #address: ServiceAddress;
   #calls = 0;
+  readonly #keyCheck = new KeyCheck();
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -108,19 +110,32 @@ export class Exchange {
       try {
         const answer = await this.#follow(call, reading);
         this.#count(call, 'ok');
+        this.#keyCheck.accepted();
+        this.#keyCheck.ended(call);
         return answer;
       } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        const { outcome } = error;
-        this.#count(call, outcome);
-        if (error.effect === 'unknown') call.mayHaveActed?.();
-        const seen = (timesSeen.get(outcome) ?? 0) + 1;
-        timesSeen.set(outcome, seen);
-        if (seen > treatmentOf(call.operation, outcome).again) throw error;
+        if (error instanceof KeyRejectedError) throw error.rejection;
+        if (!this.#isRepeated(call, error, timesSeen)) {
+          this.#keyCheck.ended(call, isRejection(error) ? error : undefined);
+          throw error;
+        }
       } finally {
         this.#calls -= 1;
       }
     }
+  }
+
+  /** Returns whether a failed call is performed again immediately. */
+  #isRepeated(call: Call, error: unknown, timesSeen: Map<Outcome, number>): boolean {
+    if (!(error instanceof ServiceError)) return false;
+    const { outcome } = error;
+    this.#count(call, outcome);
+    if (error.effect === 'unknown') call.mayHaveActed?.();
+    const seen = (timesSeen.get(outcome) ?? 0) + 1;
+    timesSeen.set(outcome, seen);
+    const isRepeated = seen <= treatmentOf(call.operation, outcome).again;
+    if (isRejection(error)) this.#keyCheck.rejected(call, isRepeated);
+    return isRepeated;
   }
 
   /** Sends one request and follows its redirects. */
@@ -281,13 +296,18 @@ export class Exchange {
       await withDeadline(clock, connectDeadlineMs, call.signal, (signal) =>
         transport.ready(url.origin, this.#calls, signal),
       );
-      return await budget.acquire({
-        class: call.requestClass ?? operations[call.operation].requestClass,
-        path: { origin: url.origin, probe: () => transport.probe(url.origin) },
-        dueMs: call.dueMs,
-        isPoll: call.operation === 'getJob',
-        signal: call.signal,
-      });
+      for (;;) {
+        await this.#keyCheck.pass(call);
+        const slot = await budget.acquire({
+          class: call.requestClass ?? operations[call.operation].requestClass,
+          path: { origin: url.origin, probe: () => transport.probe(url.origin) },
+          dueMs: call.dueMs,
+          isPoll: call.operation === 'getJob',
+          signal: call.signal,
+        });
+        if (!this.#keyCheck.mustWait(call)) return slot;
+        slot.release();
+      }
     } catch (error) {
       throw this.#unanswered(call, url, error);
     }
@@ -314,6 +334,11 @@ export class Exchange {
     const detail = messageOf(cause);
     return this.#error(call, url, { outcome, detail, cause, sentAtMs, status });
   }
+}
+
+/** Returns whether the service rejected the access key. */
+function isRejection(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.outcome === 'unauthorized';
 }
 
 /** Cookie values that are long enough to be secrets. */

@@ -93,3 +93,32 @@ test.each([300, 4_000])(
     expect(findCondition(world.world.export('late')?.status?.conditions, 'Ready')?.reason).toBe('Exported');
   },
 );
+
+describe('C1: thirty exports whose access key the service rejects', () => {
+  test.each([
+    ['created at once', 0],
+    ['created a minute apart', minuteMs],
+  ])('check the key together, and continue together: %s', async (_, apartMs) => {
+    const rejected = { kind: 'status', status: 401, from: '0s', until: '105m' };
+    const world = new ExportWorld({ scenario: { faults: { rejected: rejected as never } } });
+    const { world: operator } = world;
+    world.start();
+    const names = Array.from({ length: 30 }, (_each, index) => `audit-${index}`);
+    const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
+    for (const name of names) {
+      operator.addExport(name, { timeRange });
+      await operator.clock.advance(apartMs);
+    }
+    const refused = () => operator.journal.filter(({ status }) => status === 401).length;
+    await operator.clock.advance(minuteMs);
+    // The key is checked after 30 s, and then every ten minutes. The client repeats a request that is answered 401. Some
+    // requests are in flight when the first answer arrives.
+    expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
+    const before = refused();
+    await operator.clock.advance(hourMs);
+    expect(refused() - before).toBeLessThanOrEqual(12);
+    await operator.clock.advance(hourMs);
+    const ready = names.map((name) => findCondition(operator.export(name)?.status?.conditions, 'Ready')?.reason);
+    expect(new Set(ready)).toEqual(new Set(['Exported']));
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * Decides which requests are sent while the service rejects the access key (401).
+ *
+ * After a rejection, one request at a time is sent to check the key. All other requests wait for its answer: if it is a
+ * rejection too, they fail with the same error. Otherwise the key is valid, and all of them are sent. Requests of a
+ * running search job never wait, because the service ends a job that gets no requests (section 4.1).
+ */
+import { unlessAborted } from '../../base/aborted.ts';
+import type { Call } from './call.ts';
+import type { ServiceError } from './service-error.ts';
+
+/** A request that checks the key. */
+interface Check {
+  readonly call: Call;
+  /** Settles when the request has ended: with its error if the service rejected the key again. */
+  readonly result: PromiseWithResolvers<ServiceError | undefined>;
+}
+
+/** A request was not sent, because the service rejected the key of the request that checked it. */
+export class KeyRejectedError extends Error {
+  override readonly name = 'KeyRejectedError';
+  /** Error of the request that checked the key. */
+  readonly rejection: ServiceError;
+
+  constructor(rejection: ServiceError) {
+    super(rejection.message);
+    this.rejection = rejection;
+  }
+}
+
+export class KeyCheck {
+  #isRejected = false;
+  #check: Check | undefined;
+
+  /** True if the request must not be sent now, because another request checks the key. */
+  mustWait(call: Call): boolean {
+    return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
+  }
+
+  /**
+   * Resolves when the request may be sent. Rejects with a `KeyRejectedError`, or with the reason of the call's signal.
+   */
+  async pass(call: Call): Promise<void> {
+    while (this.#check && this.mustWait(call)) {
+      const { promise } = this.#check.result;
+      const error = await (call.signal ? unlessAborted(call.signal, promise) : promise);
+      if (error) throw new KeyRejectedError(error);
+    }
+    if (this.#isRejected && !isOfRunningJob(call)) this.#begin(call);
+  }
+
+  /** Records that the service accepted the key. */
+  accepted(): void {
+    this.#isRejected = false;
+  }
+
+  /** Records that the service rejected the key. If the request is repeated, its repetition checks the key. */
+  rejected(call: Call, isRepeated: boolean): void {
+    this.#isRejected = true;
+    if (isRepeated && !isOfRunningJob(call)) this.#begin(call);
+  }
+
+  /** Records the end of a request, and its error if the service rejected the key. */
+  ended(call: Call, rejection?: ServiceError): void {
+    if (this.#check?.call !== call) return;
+    const { result } = this.#check;
+    this.#check = undefined;
+    result.resolve(rejection);
+  }
+
+  #begin(call: Call): void {
+    this.#check ??= { call, result: Promise.withResolvers() };
+  }
+}
+
+function isOfRunningJob({ session }: Call): boolean {
+  return session?.address !== undefined;
+}

@@ -1,0 +1,82 @@
+/** Tests which requests wait while the service rejects the access key (401). */
+import { expect, test } from 'vitest';
+import type { Call } from '../../../../src/service/requests/call.ts';
+import { JobSession } from '../../../../src/service/requests/job-session.ts';
+import { KeyCheck } from '../../../../src/service/requests/key-check.ts';
+import { toServiceError } from '../../../../src/service/requests/service-failure.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
+
+const address = 'https://service.test/api/v1/collectors/upgrades/collectors';
+const rejection = toServiceError('listCollectors', { outcome: 'unauthorized', address, status: 401 });
+const newCall = (signal?: AbortSignal): Call => ({ operation: 'listCollectors', path: '/v1/x', signal });
+
+/** Returns a key check whose key was rejected once. The call `first` checks the key again, and the other calls wait. */
+async function rejected(waiting: readonly Call[]) {
+  const check = new KeyCheck();
+  const first = newCall();
+  await check.pass(first);
+  check.rejected(first, true);
+  const ends = waiting.map(() => 'waits');
+  waiting.forEach((call, index) => {
+    check.pass(call).then(
+      () => (ends[index] = 'sent'),
+      (error: Error) => (ends[index] = error.name),
+    );
+  });
+  await Promise.resolve();
+  return { check, first, ends };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('no request waits before the first rejection', async () => {
+  const check = new KeyCheck();
+  await check.pass(newCall());
+  const second = newCall();
+  await check.pass(second);
+  expect(check.mustWait(second)).toBe(false);
+});
+
+test('waiting requests fail without being sent if the key is rejected again', async () => {
+  const { check, first, ends } = await rejected([newCall(), newCall()]);
+  check.rejected(first, false);
+  check.ended(first, rejection);
+  await settle();
+  expect(ends).toEqual(['KeyRejectedError', 'KeyRejectedError']);
+  const next = newCall();
+  await check.pass(next);
+  expect([check.mustWait(next), check.mustWait(newCall())]).toEqual([false, true]);
+});
+
+test('waiting requests are sent if the key is accepted', async () => {
+  const { check, first, ends } = await rejected([newCall(), newCall()]);
+  check.accepted();
+  check.ended(first);
+  await settle();
+  expect(ends).toEqual(['sent', 'sent']);
+});
+
+test('the next request checks the key if the check ends without an answer', async () => {
+  const { check, first, ends } = await rejected([newCall(), newCall()]);
+  check.ended(first);
+  await settle();
+  expect(ends).toEqual(['sent', 'waits']);
+});
+
+test('a waiting request can be cancelled', async () => {
+  const controller = new AbortController();
+  const { ends } = await rejected([newCall(controller.signal), newCall()]);
+  controller.abort(new DOMException('stopped', 'AbortError'));
+  await settle();
+  expect(ends).toEqual(['AbortError', 'waits']);
+});
+
+test('requests of a running search job never wait', async () => {
+  const session = new JobSession(new VirtualClock());
+  session.answered({ origin: 'https://service.test', basePath: '/api' }, true, 0);
+  const keepAlive: Call = { operation: 'getJob', path: '/v1/search/jobs/1', session };
+  const { check, ends } = await rejected([keepAlive]);
+  expect(check.mustWait(keepAlive)).toBe(false);
+  await settle();
+  expect(ends).toEqual(['sent']);
+});
