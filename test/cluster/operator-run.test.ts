@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { describe, expect, vi } from 'vitest';
 import { packageVersion } from '../../src/cli/version.ts';
 import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
-import { conditionOf, test } from '../e2e/support/cluster.ts';
+import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
 import { runToEnd } from '../e2e/support/program.ts';
 import { newestVersion, oldVersion, targetVersion } from '../e2e/support/simulator.ts';
@@ -116,9 +116,7 @@ test.concurrent('logfleet version shows the version that the leader wrote on its
   operator,
 }) => {
   await operator();
-  const annotation = `jsonpath={.metadata.annotations.logfleet\\.dev/operator-version}=${packageVersion()}`;
-  await namespace.kubectl(['wait', '--for=create', `lease/${operatorLeaseName}`, '--timeout=60s']);
-  await namespace.kubectl(['wait', `--for=${annotation}`, `lease/${operatorLeaseName}`, '--timeout=60s']);
+  await untilLeaderWorks(namespace);
   const flags = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
   const { stdout, stderr } = await runToEnd(['version', ...flags]);
   expect(stdout).toContain(`operator ${packageVersion()} in namespace ${namespace.name}\n`);
@@ -132,8 +130,7 @@ test.concurrent('the settings of the operator pause and resume all policies', as
 }) => {
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
   await operator();
-  const lease = await namespace.kubectl(['wait', '--for=create', `lease/${operatorLeaseName}`, '--timeout=60s']);
-  expect(lease).toMatchObject({ status: 0 });
+  await untilLeaderWorks(namespace);
   const where = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
   const paused = await runToEnd(['pause', '--all', ...where]);
   expect(paused).toMatchObject({ status: 0, stderr: '' });
@@ -432,6 +429,15 @@ describe.concurrent('a policy continues by itself after the correction of', () =
 });
 
 /** Returns the cells of a table whose columns are at least two spaces apart. */
+/** Waits until the operator holds its Lease. The installation creates the Lease without a holder. */
+async function untilLeaderWorks(namespace: Namespace): Promise<void> {
+  const version = `jsonpath={.metadata.annotations.logfleet\\.dev/operator-version}=${packageVersion()}`;
+  for (const condition of ['create', version]) {
+    const wait = ['wait', `--for=${condition}`, `lease/${operatorLeaseName}`, '--timeout=60s'];
+    expect(await namespace.kubectl(wait)).toMatchObject({ status: 0 });
+  }
+}
+
 function columns(table: string): readonly (readonly string[])[] {
   return table
     .trimEnd()
