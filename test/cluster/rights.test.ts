@@ -319,7 +319,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Returns the rights that this service account has beyond the usual ones. */
+/** Returns the access rights of this service account, except those that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;

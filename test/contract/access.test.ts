@@ -23,7 +23,7 @@ interface OperationRequest {
   readonly body?: string;
 }
 
-/** Requests that change nothing, one for each operation of the service. */
+/** One request for each operation of the service. None of these requests changes anything. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },

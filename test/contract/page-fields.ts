@@ -1,4 +1,4 @@
-/** Reads the fields in result pages of messages for the contract tests. */
+/** Functions and types with which the contract tests read the fields of messages in result pages. */
 
 export interface FieldDescriptor {
   readonly name: string;

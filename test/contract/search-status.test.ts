@@ -160,7 +160,10 @@ describe('3.1 states of a search job', () => {
     expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
   });
 
-  /** The simulator's setting that leads to each state of a search job, and the time in ms until then. */
+  /**
+   * For each state of a search job: the simulator's setting that leads to this state, and the time in ms until the job
+   * has it.
+   */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],
     ['GATHERING RESULTS', {}, secondMs],

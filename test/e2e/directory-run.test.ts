@@ -162,7 +162,7 @@ describe.concurrent('actions of a person', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // Without the pause, the operator would have started an upgrade by now.
+    // If the operator were not paused, it would start another upgrade before it reads the builds again.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

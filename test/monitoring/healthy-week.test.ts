@@ -12,7 +12,7 @@ const stepMs = 10 * minuteMs;
 /** The test takes 15 s of CPU time. */
 const timeLimitMs = 400_000;
 
-/** The windows and soaks make each rollout take days. */
+/** The rollout of the policy `web` takes days, because of its maintenance windows and soaks. */
 function healthyWorld(): ScheduleWorld {
   const world = new ScheduleWorld({
     messages: every(20 * minuteMs, startMs - dayMs, startMs + 8 * dayMs),

@@ -5,7 +5,7 @@ import { alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
 
 const used = new Set(alertRules.flatMap(({ expr }) => metricsIn(expr)));
 
-/** Operator whose metrics are scraped, with the name of its pod. */
+/** Operator whose metrics are scraped. `name` is the name of its pod. */
 export interface ScrapedOperator {
   readonly name: string;
   readonly metrics: PrometheusMetrics;
@@ -15,7 +15,7 @@ export class RecordedSeries {
   readonly startMs: number;
   readonly #clock: VirtualClock;
   readonly #stepMs: number;
-  /** Values of each series, by the number of the scrape. */
+  /** Values of each series. The index of a value is the number of the scrape. */
   readonly #series = new Map<string, string[]>();
   #scrapes = 0;
 
@@ -33,7 +33,7 @@ export class RecordedSeries {
     return `${this.#stepMs / 1_000}s`;
   }
 
-  /** Lets time pass, and scrapes the operators before each step. */
+  /** Advances the clock by `durationMs` in steps, and scrapes all operators before each step. */
   async record(durationMs: number, operators: () => readonly ScrapedOperator[]): Promise<void> {
     for (let passedMs = 0; passedMs < durationMs; passedMs += this.#stepMs) {
       for (const operator of operators()) this.#scrape(operator.name, await operator.metrics.render());

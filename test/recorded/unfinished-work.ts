@@ -6,7 +6,7 @@ const [before, target] = ['19.100-1', '19.200-1'] as const;
 export const collectorCount = 12;
 export const messages = evenly(600);
 
-/** Ledger objects of the policy by name, and the policy's status. */
+/** Stored state of an unfinished rollout: the ledger objects of the policy by name, and the policy's status. */
 export interface UnfinishedRollout {
   readonly ledgers: Readonly<Record<string, string>>;
   readonly status: object;

@@ -21,7 +21,7 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** State of the service, the policies and the ledgers at one time. */
+/** State of the service, the policies and the ledgers at one time of a simulated run. */
 export interface Truth {
   /** Time in ms since the start of the simulated run. */
   readonly nowMs: number;
@@ -167,7 +167,7 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Returns whether more upgrades may have failed than `maxFailures` allows. */
+/** Returns whether the number of failed upgrades may have exceeded `maxFailures`. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
   // A stopped rollout does not continue when a user raises `maxFailures` later.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
@@ -327,7 +327,9 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
   );
 }
 
-/** Returns why a collector may run another version than the target. Undefined if there is no reason. */
+/**
+ * Returns the reason why a collector need not run the target version at the end; undefined if it must run this version.
+ */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
@@ -376,7 +378,7 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/** Returns whether the collector's last upgrade timed out, which the ledger stores as the number 2. */
+/** Returns whether the collector's last upgrade timed out. The ledger stores this outcome as the number 2. */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

@@ -9,7 +9,10 @@ export interface HistoryKind {
   readonly program: string;
   /** Path of the program that worker threads run. */
   readonly worker: URL;
-  /** Runs one simulation on the main thread. `figures` is a text with numbers for the user. */
+  /**
+   * Runs one simulation on the main thread. `figures` is a text with statistics of the run, which is printed for the
+   * user.
+   */
   readonly replay: (
     seed: number,
     directions: string | undefined,

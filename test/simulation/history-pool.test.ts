@@ -1,4 +1,6 @@
-/** Tests that a worker thread that ends stops only one simulation, whose seed is reported. */
+/**
+ * Tests that the end of a worker thread stops only one simulation, and that the seed of this simulation is reported.
+ */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 

@@ -62,7 +62,7 @@ export class HistoryPool {
   }
 }
 
-/** Worker thread that starts with its first simulation, and restarts after it ended. */
+/** Worker thread that starts with its first simulation. If the thread ends, the next simulation starts a new thread. */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -107,12 +107,15 @@ class HistoryThread {
   }
 }
 
-/** Shared pools of worker threads, which reuse the compiled code. */
+/** Pools of worker threads that several tests share, so that a thread reuses the code that it has compiled. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
 
-/** Runs a simulation on a worker thread. Resolves to its reply, or to the reason why there is none. */
+/**
+ * Runs a simulation on a worker thread. Resolves to the reply of the thread, or to the reason why the thread did not
+ * reply.
+ */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));

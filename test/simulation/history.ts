@@ -13,7 +13,7 @@ import { SimulationWorld } from './simulation-world.ts';
 /** Maximum time in ms after the last fault until all policies are complete or report why not. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which all policies must stay complete. */
+/** Time in ms for which all policies must stay complete after they are complete for the first time. */
 const restMs = 90_000;
 
 export interface HistoryResult {

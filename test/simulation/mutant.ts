@@ -5,10 +5,13 @@ import type { Mutation } from './mutated-sources.ts';
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Name of the plan in `directed-plans.ts` that detects the mutant. */
+  /** Name of a plan in `directed-plans.ts`. Simulations with this plan must detect the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** First words of the violation that must detect the mutant. Absent if it is a violation of the mutant's own rule. */
+  /**
+   * First words of the violation that must detect the mutant. If undefined, it must be a violation of the mutant's own
+   * rule.
+   */
   readonly shows?: string;
 }
 

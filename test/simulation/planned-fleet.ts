@@ -8,7 +8,7 @@ import type {
 } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Builds that the service offers, oldest first. Most policies begin with the last one as target. */
+/** Builds that the service offers, oldest first. Most policies start with the newest build as target. */
 const versions = ['19.100-1', '19.200-5', '19.300-2', '19.404-12', '19.500-1'] as const;
 export const newestVersion = '19.500-1';
 
@@ -24,7 +24,10 @@ export interface FleetPlan {
   readonly events: Readonly<Record<string, EventScenario>>;
   readonly groups: readonly GroupPlan[];
   readonly builds: readonly string[];
-  /** In `everyBuildRun`, each offered build runs on a collector. In `single`, the service offers only the target. */
+  /**
+   * `plain`: the service offers a build that no collector runs at the start. `everyBuildRun`: collectors may run each
+   * offered build. `single`: the service offers only the newest build.
+   */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
   readonly cannotFail: boolean;
   /** Names of collectors that another tool or a user upgrades. */
@@ -103,7 +106,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Draws the outcomes of upgrades, with durations as in reality. */
+/** Draws the outcomes of upgrades, with realistic durations. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -4,7 +4,10 @@ import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';
 
-/** A collector that goes offline `afterMs` after its first upgrade, and may return. */
+/**
+ * Plans that a collector goes offline `afterMs` after its first upgrade. It returns after `againAfterMs`; if this is
+ * undefined, it stays offline.
+ */
 export interface DeathPlan {
   readonly name: string;
   readonly afterMs: number;

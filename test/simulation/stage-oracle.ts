@@ -39,7 +39,7 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout with the previous rollout of its policy to the same target. */
+/** A rollout. `former` is the previous rollout of the same policy to the same target. */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
@@ -63,7 +63,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout)
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // A soak may begin again if the restored backup is older than its start.
+      // If the restored backup is older than the start of a soak, this soak may begin again.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -76,7 +76,7 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
   return JSON.stringify([members, maxFailures, maxInProgress, soakMs]);
 }
 
-/** Checks that a stage was approved and got the right collectors. */
+/** Checks that a stage was approved before its start, and that its members are the collectors that its spec selects. */
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
@@ -145,7 +145,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Returns whether a collector may move from one policy to another. */
+/** Returns whether collectors may move from one policy to another, because the run has several policies. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -165,7 +165,7 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
   return what === undefined ? [] : [`${what}, and stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
 }
 
-/** Finds a collector that still needs an upgrade when its stage ends. */
+/** Returns a message if a collector still needs an upgrade when its stage ends; undefined otherwise. */
 function unfinished(
   record: HistoryRecord,
   { policy, target, upgrades }: Rollout,
@@ -209,7 +209,8 @@ function unsoaked(
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
-  // When the service offers only one build, no list can confirm the soak (U7).
+  // When the service offers only one build, no list shows which collectors run it, so no list can confirm the soak
+  // (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
@@ -286,7 +287,10 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/** Returns whether the rollout must continue when one collector of the stage goes offline. */
+/**
+ * Returns whether the rollout may continue after a collector of the stage goes offline, because a failure does not stop
+ * it.
+ */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;

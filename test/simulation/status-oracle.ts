@@ -90,7 +90,8 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   // While the policy is paused, an upgrade that was not sent yet times out and counts as failed (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // After an abort and a restore, upgrades without an outcome time out and count as failed.
+  // After an abort and a restore from a backup, the outcome of an upgrade may be unknown. Such an upgrade times out and
+  // counts as failed.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));

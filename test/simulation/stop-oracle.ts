@@ -32,7 +32,7 @@ function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent):
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Returns whether the process must know that the kill switch is set. */
+/** Returns whether the process must already have noticed that the kill switch is set. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -69,7 +69,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Returns whether the policy ever had another target. */
+/** Returns whether the policy had a different target at any time. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

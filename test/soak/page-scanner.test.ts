@@ -1,4 +1,7 @@
-/** Tests the page scanner with more random pages than `make test`, also with wrong scanners. */
+/**
+ * Tests the page scanner with more random pages than `make test` uses, and tests that random pages detect faulty
+ * scanners.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

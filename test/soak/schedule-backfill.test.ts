@@ -12,7 +12,7 @@ const backfill = 1_000;
 const stepMs = 10 * minuteMs;
 const fromMs = startMs - backfill * stepMs;
 
-/** Records the times in ms at which runs are created and completed, by name. */
+/** Records when each run is created and completed, in ms, by the name of the run. */
 function followRuns({ world: { api, clock } }: ScheduleWorld) {
   const created = new Map<string, number>();
   const completed = new Map<string, number>();

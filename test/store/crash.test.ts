@@ -1,4 +1,7 @@
-/** Kills an export to a directory at each step, and exports to object stores at the end of an upload. */
+/**
+ * Tests exports that are killed. Exports to a directory are killed at each step, and exports to object stores only at
+ * the end of an upload.
+ */
 import { testCrashes } from './crashes.ts';
 import { boundaries } from './small-export.ts';
 import { storeNames } from './stores.ts';

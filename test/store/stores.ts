@@ -1,4 +1,4 @@
-/** Kinds of destinations that the store tests cover, and their differences. */
+/** The destinations of the store tests: how a test creates each one, and in which properties they differ. */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 
@@ -7,7 +7,10 @@ export interface StoreKind {
   readonly make: () => Place | Promise<Place>;
   /** Pattern that the destination's address in messages to users must match. */
   readonly url: RegExp;
-  /** Size in bytes up to which the store does not list a killed upload; infinite if it never lists uploads. */
+  /**
+   * Number of bytes that an upload must exceed before the store lists it; infinite if the store never lists unfinished
+   * uploads.
+   */
   readonly unseenBytes: number;
 }
 

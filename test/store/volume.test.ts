@@ -1,4 +1,7 @@
-/** Tests what applies only to directories as destinations: links, full disks, other users, other machines. */
+/**
+ * Tests cases that occur only with directories: symbolic links, full disks, files of other users, and processes on
+ * other machines.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

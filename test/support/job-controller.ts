@@ -15,8 +15,9 @@ import type { World } from './world.ts';
 
 export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
 export const podsPath = '/api/v1/namespaces/logging/pods';
-/** Time in ms until a created Job has a running pod, or a failed pod is replaced. */
+/** Time in ms from the creation of a Job until its pods start. */
 const startMs = 2_000;
+/** Minimum time in ms from the creation of a pod that fails until the pod is replaced. */
 const retryMs = 10_000;
 const jobUidLabel = 'batch.kubernetes.io/controller-uid';
 
@@ -44,10 +45,12 @@ export class JobController {
   limitsInstead: RequestLimits | undefined;
   /** Time in ms for which a pod of a deleted Job still runs. */
   graceMs = 0;
-  /** Time at which the Job of a running pod was first missing. */
+  /** Time at which the controller first noticed that a running pod has no Job, by the name of the pod. */
   readonly #withoutJob = new Map<string, number>();
   #pods = 0;
-  /** Called before each pod starts. A returned exit status replaces the run of the worker. */
+  /**
+   * Called before each pod starts. If it returns an exit code, the pod ends with this exit code, and no worker runs.
+   */
   onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
 
   constructor(world: World, exports: NonNullable<OperatorOptions['exports']>) {

@@ -32,7 +32,7 @@ export interface RequestInfo extends Target {
   readonly body: unknown;
 }
 
-/** `when` says whether the fault occurs before or after the request takes effect. */
+/** Fault of a request. `when` tells whether the fault occurs before or after the request takes effect. */
 export type RequestFault =
   | {
       readonly kind: 'status';
@@ -76,9 +76,9 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /** Called for each request. Returns its fault; undefined for none. */
+  /** Called for each request. Returns the fault of this request; undefined if the request has no fault. */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /** Called for each watch event. Returns its fault; undefined for none. */
+  /** Called for each watch event. Returns the fault of this event; undefined if the event has no fault. */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {

@@ -39,7 +39,7 @@ export interface Target {
   readonly subresource: string | undefined;
 }
 
-/** Uid and resource version that a deleted object must have. */
+/** Uid and resource version that an object must have, or the server refuses to delete it. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;

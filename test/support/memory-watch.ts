@@ -11,7 +11,7 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
-/** The members of the simulated API server that a watch uses. */
+/** Members of the simulated API server that its watches use. */
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
@@ -20,7 +20,9 @@ interface WatchedServer {
   spread(range: readonly [number, number]): number;
 }
 
-/** `deliver` calls the function once the client is connected. */
+/**
+ * Client that receives the events of a watch. `deliver` calls the given function as soon as the client is connected.
+ */
 interface WatchingClient {
   deliver(action: () => void): void;
 }
@@ -52,7 +54,7 @@ export class MemoryWatch {
     this.#later(timeoutMs, () => this.end());
   }
 
-  /** Sends an event to the reader of the watch, changed by a fault. */
+  /** Sends an event to the client of the watch. A fault delays, drops or replaces the event, or breaks the watch. */
   push(event: StoreEvent, fault?: WatchFault): void {
     const { type, object } = event;
     switch (fault?.kind) {

@@ -7,7 +7,9 @@ export function randomRuns(count: number): number {
   return count * factor;
 }
 
-/** Returns all cases in `make soak`, and every `divisor`-th case in `make test`. */
+/**
+ * Returns all cases in `make soak`. In `make test`, returns every `divisor`-th case, so that tests can share the cases.
+ */
 export function shareOf<Case>(cases: readonly Case[], divisor: number, remainder: number): readonly Case[] {
   return factor > 1 ? cases : cases.filter((_, index) => index % divisor === remainder % divisor);
 }

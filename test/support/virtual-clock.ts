@@ -80,7 +80,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // If no timer is set, the promise waits for something in real time, such as a file.
+    // Repeats while no timer is set, because the promise may wait for something in real time, such as a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -127,7 +127,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Waits as `settle` does, and also until files have been read and written. */
+/** Like `settle`, but also waits until files have been read and written. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

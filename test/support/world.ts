@@ -62,7 +62,7 @@ interface ConnectOptions {
   readonly transports?: InProcessTransport[];
 }
 
-/** The simulated service in virtual time, with the connections to it. */
+/** The simulated service on a virtual clock, and the connections to this service. */
 export class ServiceWorld {
   readonly clock: VirtualClock;
   readonly random: Random;

@@ -8,7 +8,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Faults of a test in addition to the kills of the operator. */
+/** Problems that a test adds to the kills of the operator: failing upgrades, or lists that are `lagMs` late. */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -18,7 +18,7 @@ export const none: Trouble = {};
 export const laggingList: Trouble = { lagMs };
 export const failingUpgrades: Trouble = { failures: true };
 
-/** Creates collectors of two versions. With failures, one collector of each version fails. */
+/** Creates collectors that run two versions. If `failures` is set, the first upgrade of each collector fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
   // The upgrade lasts so long that it still runs when the restarted operator requests it again.
@@ -33,7 +33,9 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 
 type Faults = Readonly<Record<string, FaultScenario>>;
 
-/** Steps of an upgrade at which the operator is killed, one after the other. */
+/**
+ * Faults of a test, and the steps of an upgrade at which the operator is killed. It is started again after each kill.
+ */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
 /** Starts the test cases concurrently. The longest cases should come first. */

@@ -40,7 +40,7 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
         await namespace.apply(namespace.policyManifest('production', { target }));
         await way.more(leader.program.pid, 4 + (round % 5));
         const stopped = leader;
-        // In the first of every three rounds, the network stalls until the new leader sends requests.
+        // In every third round, the network stalls until the new leader sends requests.
         if (round % 3 === 1) way.stall(22_000);
         stopped.program.signal('SIGSTOP');
         leader = await leaderAmong(
@@ -67,8 +67,8 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
 }
 
 /**
- * Returns the limits of the random latency. For both directions together, they are between 5 and 400 ms. In half of the rounds,
- * the latency is constant.
+ * Returns the limits of the random latency of one direction. The latency of both directions together is between 5 and
+ * 400 ms. In half of the rounds, the latency is constant.
  */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;

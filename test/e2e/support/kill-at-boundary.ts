@@ -1,6 +1,7 @@
 /**
- * Kills the process at the steps in the variable `LOGFLEET_TEST_KILL_AT`, separated by `>`. `NAME:PHASE:N` is the time
- * `before` or `after` the N-th effect with this name, such as a request.
+ * Kills the process after a sequence of steps. The variable `LOGFLEET_TEST_KILL_AT` lists the steps, separated by `>`.
+ * The step `NAME:PHASE:N` is the time `before` or `after` the N-th effect with this name, such as a request. The
+ * process is killed at the last step.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

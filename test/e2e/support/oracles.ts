@@ -1,4 +1,4 @@
-/** Checks of the requests that the simulator received, which apply to every test. */
+/** Checks that every test applies to the requests that the simulator received. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -36,7 +36,7 @@ export interface Promised {
   readonly lagMs?: number;
 }
 
-/** Checks that no collector has two upgrades at once, and that none is repeated without reason (U15). */
+/** Checks that no collector has two upgrades at once, and that no upgrade is repeated without reason (U15). */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
   const journal = tenant.journal();

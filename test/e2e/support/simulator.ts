@@ -14,7 +14,7 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** Many more log messages than one search can return. */
+/** Log messages of the simulator. They are many more than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
 /** Line that the simulator prints when it is ready. */

@@ -2,7 +2,7 @@
 import { parseTree, type TreeNode } from './token-tree.ts';
 
 export interface ReferenceRow {
-  /** Offsets of the first byte of a row's `map`, and of the byte after it. */
+  /** Offset of the first byte of the row's `map` object. `end` is the offset of the byte after this object. */
   readonly start: number;
   readonly end: number;
   readonly messageTimeMs: number;
@@ -43,7 +43,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // The tokenizer reports a misplaced token only at a later byte.
+  // If a token is misplaced, the tokenizer reports only a later byte, so the offset of `JSON.parse` is preferred.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -96,7 +96,7 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/** Reads the page up to the first error. Each method returns whether to continue. */
+/** Reads the page up to its first error. Each method returns false if the reading must end. */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

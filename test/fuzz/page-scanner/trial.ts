@@ -78,7 +78,7 @@ export interface TrialResult {
   readonly page: Buffer;
   readonly isPage: boolean;
   readonly rows: number;
-  /** Differences between the scanner and the reference reader. */
+  /** Messages about differences between the results of the scanner and of the reference reader. */
   readonly violations: readonly string[];
 }
 

@@ -57,7 +57,7 @@ async function documentOf(text: string, setting: Setting = {}) {
   return { ...rest, changes, found: schedules[0] };
 }
 
-/** `status.covered` of a schedule, which covers the day before the test except for one hour. */
+/** Value of `status.covered` of a schedule. It covers the day before the test, except for one hour. */
 const covered = [
   { from: '2026-10-31T00:00:00Z', to: '2026-10-31T10:00:00Z' },
   { from: '2026-10-31T11:00:00Z', to: '2026-11-01T00:00:00Z' },

@@ -51,7 +51,8 @@ export class ExportWorld {
     this.exports = {
       settings,
       places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment },
-      // Reading an identity from the machine would take real time.
+      // Uses a fake process identity, because the virtual clock does not wait until the real identity is read from the
+      // machine.
       writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
       openDestination: async () => {
         this.opened++;

@@ -1,4 +1,7 @@
-/** Tests that an export sends few requests, at a hundredth of a large real export. */
+/**
+ * Tests that an export sends few requests. The row limit and the number of messages are a hundredth of those of a large
+ * real export.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';

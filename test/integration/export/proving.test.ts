@@ -151,7 +151,7 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // There are three more search jobs than intervals. One was cut off by the row limit, one served the plan, and one
+    // Three search jobs commit no interval: one was cut off by the row limit, one was used to plan the export, and one
     // checked the rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });

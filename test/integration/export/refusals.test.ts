@@ -9,7 +9,10 @@ import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.t
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type Status = keyof typeof reasons;
 
-/** Starts an operator with one export. From 20 seconds after the start, the service refuses these operations, or all. */
+/**
+ * Starts an operator with one export. From 20 seconds after the start, the service refuses the given operation. If
+ * `operation` is undefined, the service refuses all operations.
+ */
 function refusing(status: Status, operation?: string, until?: string) {
   const operations = operation === undefined ? {} : { operations: [operation] };
   const end = until === undefined ? {} : { until };
@@ -37,7 +40,8 @@ describe('C1: requests that the service refuses', () => {
     const before = refused();
     told.statuses.length = 0;
     await world.world.clock.advance(hourMs);
-    // One check every ten minutes. The client repeats a read that is answered 401. A check starts and ends a search job.
+    // The operator checks every ten minutes whether requests are still refused. The client repeats a read that is
+    // answered 401. A check starts and ends a search job, and the status shows both.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
     expect(told.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);

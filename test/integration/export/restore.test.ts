@@ -1,4 +1,7 @@
-/** Restores an export from a backup. It is complete only after its files have been read again (E3). */
+/**
+ * Tests an export that is restored from a backup. The export is complete only after its files have been read again
+ * (E3).
+ */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { exportsPath } from '../../support/world.ts';

@@ -39,7 +39,10 @@ type Stands = 'stands' | 'goes on';
 interface Change {
   /** Fields of the spec whose values are changed. */
   readonly to: Json;
-  /** State of the rollout during the change. By default, the rollout continues. */
+  /**
+   * Tells whether upgrades stop (`stands`) or continue (`goes on`) while the changed value is set; `goes on` by
+   * default.
+   */
   readonly meanwhile?: Stands;
   /** Maximum number of upgrades that start during the change; unlimited by default. */
   readonly atMost?: number;

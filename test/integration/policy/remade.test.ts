@@ -19,7 +19,8 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // After 20 s, no list shows yet whether the first four upgrades have started.
+  // The first four collectors get no second request within 20 s, because no list shows yet whether their upgrades have
+  // started.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });
@@ -39,7 +40,7 @@ test('an attempt that was accepted right before the deletion is taken over with 
   world.start();
   const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
-  // The service has answered, but the operator has not processed the answers.
+  // At the deletion, the service has accepted the upgrades, but the operator has not processed the answers yet.
   await world.clock.advance(100);
   world.api.remove(`${policiesPath}/production`);
   await world.clock.advance(minuteMs);
@@ -55,7 +56,8 @@ test.each(['before', 'after'] as const)(
       scenario: {
         builds: ['19.100-1', '19.150-1', '19.200-1'],
         groups: { web: { count: 4, version: '19.100-1' } },
-        // Lists show the old version for four minutes, in which only the ledger prevents a second upgrade.
+        // Collector lists show the old version for four minutes. During this time, only the ledger prevents a second
+        // upgrade.
         upgrade: { duration: '5m', lockDelay: '4m' },
       },
     });

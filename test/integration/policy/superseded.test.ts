@@ -12,7 +12,8 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // The interval between status writes is longer than the test.
+    // The interval between status writes is longer than the test, so the counts in the status stay old during the
+    // rollout.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();

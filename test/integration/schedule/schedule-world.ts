@@ -50,9 +50,9 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
-  /** True if searches find only messages that the service has received. */
+  /** True if a search finds only messages that the service has already received when the search runs. */
   readonly hidesFuture?: boolean;
-  /** Container image of Kubernetes Jobs. Without an image, no run can be a Job. */
+  /** Container image of the Kubernetes Jobs that execute runs. Without an image, no run can be executed as a Job. */
   readonly workerImage?: string;
 }
 

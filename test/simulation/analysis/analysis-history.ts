@@ -140,7 +140,10 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   return violations;
 }
 
-/** Returns how many collectors of the stage can be judged, and which ones stopped sending logs. */
+/**
+ * Returns the correct result of the analysis: how many collectors have enough messages to be judged, and which ones
+ * stopped sending logs.
+ */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {
   if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: new Set() };
   const ratio = 100 * (1 - plan.drops);

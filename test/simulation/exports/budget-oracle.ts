@@ -7,7 +7,8 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // After a freeze, requests from before and after it may arrive in the same second.
+  // The limits are not checked after a freeze, because requests from before and after the freeze may arrive in the same
+  // second.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');

@@ -24,11 +24,11 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns why no program can export all rows of this simulated run. */
+/** Returns the reasons for which no program can export all rows of this simulated run. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
-  // Only the maximum duration of a search job can cut off an aggregation (E13).
+  // The row limit cannot cut off an aggregation. Only the maximum duration of a search job can (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
@@ -37,7 +37,10 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
   return reasons;
 }
 
-/** Returns the largest number of rows with the same millisecond and the same last two digits of the id (E4). */
+/**
+ * Returns the maximum number of rows that have the same millisecond and the same last two digits of the message id.
+ * These rows cannot be divided further (E4).
+ */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
   for (const { atMs, receivedMs, copies, id } of corpus.messages) {

@@ -19,7 +19,7 @@ export interface HistoryProcess {
 export interface ToldState {
   readonly isComplete: boolean;
   readonly isStalled: boolean;
-  /** Incomplete intervals with the reason and message of the status. */
+  /** Reason and message of each interval that the status shows as incomplete. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
   /** State of the export in words, for people. */
   readonly text: string;

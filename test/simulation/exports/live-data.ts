@@ -1,6 +1,6 @@
 /**
- * Messages that simulated searches find. A search may return wrong rows or omit rows, and also stores its correct
- * result.
+ * Log messages of a simulated export. Its searches may return wrong rows or omit rows. Each search also stores its
+ * correct result for the checks.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
@@ -9,11 +9,14 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
 /** Errors that the service makes in one search. */
 export interface SearchFlaws {
-  /** Part of the data that the search misses, as one of its statuses reports. */
+  /**
+   * Number of the shard whose messages the search misses; undefined if it misses none. One status of the search job
+   * reports the error.
+   */
   readonly missedShard: number | undefined;
   /** True if a search omits one message when the row limit cuts it off. */
   readonly hasHole: boolean;
-  /** Number of the oldest messages that the search counts, but returns on no page. */
+  /** Number of messages that the search counts, but returns on no page. They are the oldest messages of the search. */
   readonly forgotten: number;
 }
 
@@ -99,7 +102,7 @@ export class LiveSearch implements Search {
   /** Time at which the search ended or reached its row limit; undefined while it runs. */
   endedAtMs: number | undefined;
   hasTold = false;
-  /** Query of the search job; undefined if no client received the job's id. */
+  /** Query of the search job; undefined while no client has received the id of the job. */
   query: string | undefined;
   /** Scanned bytes that clients read in the statuses of the search job, with the time of each read. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
@@ -143,7 +146,10 @@ export class LiveSearch implements Search {
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** Returns the messages that the search has reached, including wrongly omitted ones. */
+  /**
+   * Returns the messages in the part of the range that the search has covered, including messages that it wrongly
+   * omits.
+   */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }

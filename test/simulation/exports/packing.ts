@@ -7,13 +7,13 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Called when a compression starts. The receiver calls `done` to end the compression. */
+/** Function that is called when a compression starts. It calls `done` when the compression may end. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
-/** Sets the times at which compression ends; undefined restores `node:zlib`. */
+/** Sets the function that decides when each compression ends; undefined restores the threads of `node:zlib`. */
 export function packBy(next: Packing | undefined): void {
   packing = next;
 }

@@ -19,9 +19,9 @@ export interface ExportHistoryPlan {
   readonly query: string;
   /** Part of the export's query that selects messages. */
   readonly scope: Scope;
-  /** Aggregation whose rows the export writes; undefined for an export of messages. */
+  /** Aggregation whose records the export writes; undefined if the export writes messages. */
   readonly aggregation: AggregationPlan | undefined;
-  /** Row limit in the query text. Such a query cannot be divided into intervals (E8). */
+  /** Row limit in the query text. A query with a row limit cannot be divided into intervals (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
   /** Start of the exported range, in ms since the epoch. */
@@ -32,7 +32,9 @@ export interface ExportHistoryPlan {
   readonly scenario: Scenario;
   /** Smallest row limit of a search during this run. */
   readonly smallestLimit: number;
-  /** True if no answer of the service shows that a search reached the row limit. */
+  /**
+   * True if the service reports a search that reached the row limit as complete, so that the limit cannot be noticed.
+   */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
   /** True if a search by receipt time omits arbitrary rows above its row limit. */
@@ -63,7 +65,7 @@ export interface FlawPlan {
   readonly forget: number;
 }
 
-/** Limits of the export, which a simulated user raises later. */
+/** Limits in the first spec of the export. A simulated user raises these limits later. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -149,7 +151,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // No search omits a message if another error of the service could hide this.
+      // A search omits a message only if the program can detect the omission. Late messages, for example, would hide
+      // it.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

@@ -7,7 +7,10 @@ export type ExportAction =
   /** Starts a second process while the first one still runs. */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
-  /** Kills a process at its n-th call after `atMs`. `named` counts only calls whose names contain it. */
+  /**
+   * Kills a process at one of its calls after `atMs`. `effect` is the number of the call. If `named` is set, only calls
+   * whose names contain it are counted.
+   */
   | {
       readonly kind: 'killAtEffect';
       readonly atMs: number;

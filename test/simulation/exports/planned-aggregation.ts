@@ -1,4 +1,4 @@
-/** Plans the aggregation of an export: its groups, and the numbers that it computes. */
+/** Plans the aggregation of an export: the keys by which it groups messages, and the values that it computes. */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
@@ -6,7 +6,7 @@ export interface AggregationPlan {
   readonly figures: readonly Figure[];
   /** Length in ms of the periods by which the aggregation groups messages. */
   readonly sliceMs: number;
-  /** Number of messages that a group must exceed to give a row; undefined without a minimum. */
+  /** Number of messages that a group must exceed to produce a row. If undefined, every group produces a row. */
   readonly moreThan: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Returns the operators that follow the search expression, each with a leading pipe. */
+/** Returns the part of the query that follows the search expression. Each operator is preceded by a pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

@@ -12,7 +12,10 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** Returns the stored results of the aggregations that check exported rows, oldest first. */
+/**
+ * Returns the results of the aggregations that checked the exported rows, oldest first. The destination stores these
+ * results.
+ */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -33,7 +36,10 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
-/** Returns the commit records that the export used before its check, and after each repetition of the check. */
+/**
+ * Returns lists of commit records: those that the export used before its first check, and those that it used after each
+ * check.
+ */
 export function countingRecords(
   standing: Standing,
   records: readonly StandingRecord[],

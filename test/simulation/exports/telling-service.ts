@@ -43,7 +43,10 @@ export class TellingService extends InProcessService {
     }
   }
 
-  /** Adds the error of a search to one status of its search job. */
+  /**
+   * Adds the error of the search to the answer of a status request, unless an earlier answer has already reported the
+   * error.
+   */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -85,7 +88,7 @@ export class TellingService extends InProcessService {
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Returns the search of a status request if no answer has reported its error yet. */
+  /** Returns the search whose status is requested if the search has an error that no answer has reported yet. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;

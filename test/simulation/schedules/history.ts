@@ -42,7 +42,7 @@ class History {
   readonly #world: ScheduleWorld;
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
-  /** True if the damage removes schedule records from the destination. False if it deletes statuses and schedules. */
+  /** True if this run removes schedule records from the destination; false if it deletes statuses and schedules. */
   readonly #losesRecords: boolean;
   /**
    * Schedule records that were removed, by name. The operator may write a removed record again with the same content.
@@ -179,7 +179,10 @@ class History {
     this.#hasLostManifests = true;
   }
 
-  /** Returns the name of the manifest of this schedule record's run; undefined if there is none. */
+  /**
+   * Returns the name of the export manifest of the run that this schedule record describes; undefined if there is no
+   * manifest.
+   */
   #manifestOf(record: string): string | undefined {
     const run = record.slice('hourly/schedule/runs/'.length, -'.json'.length);
     const { objects } = this.#world.store;
@@ -192,7 +195,10 @@ class History {
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
   }
 
-  /** Checks that the latest schedule records were written again with the same content (S1). */
+  /**
+   * Checks that removed schedule records were written again with the same content, if the status shows their runs as
+   * complete (S1).
+   */
   #checkRestored(): void {
     const { objects } = this.#world.store;
     for (const [name, content] of this.#removed) {
@@ -207,7 +213,10 @@ class History {
     }
   }
 
-  /** Checks that schedule records cover all time once, and that their files contain each message once. */
+  /**
+   * Checks that schedule records cover the whole time without gaps and overlaps, and that their files contain each
+   * message once.
+   */
   #checkRecords(fromMs: number): void {
     this.#checkRestored();
     const records = [...this.#world.records(), ...this.#timeOfRemoved()].sort((a, b) => a.fromMs - b.fromMs);

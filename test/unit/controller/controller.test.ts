@@ -7,7 +7,7 @@ import type { ResourceKey } from '../../../src/host/host.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from './counting-metrics.ts';
 
-/** Controller whose resources, leadership and results the test sets. */
+/** Controller under test. Each test sets its resources, its leadership and the results of its reconciler. */
 class World {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();

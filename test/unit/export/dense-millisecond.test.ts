@@ -46,7 +46,10 @@ describe('a dense millisecond', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
-  /** Rows of the dense millisecond, with the given number of message ids for each last digit. */
+  /**
+   * Returns messages of the same millisecond. `rowsByDigit` has the number of messages for each last digit of the
+   * message id.
+   */
   function crowdOf(rowsByDigit: readonly number[]): readonly Message[] {
     return rowsByDigit.flatMap((rows, digit) =>
       Array.from({ length: rows }, (_, index) => {
@@ -55,8 +58,8 @@ describe('a dense millisecond', () => {
     );
   }
 
-  // The export needs two search jobs to search the whole millisecond and to count its rows. It needs ten more to search
-  // each last digit of the message ids.
+  // The export needs two search jobs: one searches the whole millisecond, and one counts its rows. Then it needs one
+  // search job for each of the ten last digits of the message ids.
   test.each([
     ['one number of rows looks like a limit', [10_000, 2_000], 11_000, 2 + 10],
     ['all numbers of rows look like limits', Array.from(digits, () => 10_000), 50_000, 2 + 10],
@@ -85,7 +88,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_500, count: { rows: 24_500, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Two of the ten searches are truncated, so each is divided into ten more.
+    // Two of the ten searches are truncated. Each of these two is divided into ten more searches.
     expect(world.countOf('createJob')).toBe(2 + 10 + 20);
   });
 

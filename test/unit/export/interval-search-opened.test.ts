@@ -1,4 +1,4 @@
-/** Tests interval searches that take over the search job that planning left open. */
+/** Tests interval searches that continue with a search job that was opened to plan the export. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
@@ -19,12 +19,13 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** The last 20 minutes have 200 of the 600 messages, on four pages. */
+/** Start of the interval. The last 20 minutes contain 200 of the 600 messages, which fill four pages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The message count of the service may be one too low, so the search also reads a fifth page.
+    // The 200 messages fill four pages. The search also reads a fifth page, because the message count may be one too
+    // low.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

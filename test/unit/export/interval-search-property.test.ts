@@ -74,7 +74,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // The export knows the row limit, which the service may apply silently.
+  // Tells the export the row limit in advance, because the service may apply the limit without reporting it.
   const isLimitReached = true;
   const texts: string[] = [];
   const shown = {
@@ -170,7 +170,8 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // Only files that the export could not remove may remain.
+      // If requests or destination calls failed, files may remain that the export could not remove. Nothing else may
+      // remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

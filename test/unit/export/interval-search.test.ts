@@ -66,7 +66,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The first page of the second read is shorter, so all pages end at other rows.
+    // The second read requests a shorter first page, so its pages end at other rows than those of the first read.
     expect(readings).toBe(3);
   });
 

@@ -1,4 +1,4 @@
-/** Sample data from which the status of a running export is rendered. */
+/** Sample data of a running export. The tests render its status from this data. */
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';

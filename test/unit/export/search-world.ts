@@ -1,4 +1,4 @@
-/** Test set-up for an interval search: the simulated service, and a destination in memory. */
+/** Creates the environment of an interval search: the simulated service, and a destination in memory. */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -66,7 +66,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Number in the names of written files, which differs between processes. */
+  /** Seed of the random part in the names of written files. Each process needs its own seed. */
   readonly token?: number;
 }
 
@@ -141,7 +141,10 @@ export class SearchWorld {
     });
   }
 
-  /** Returns wrong rows in the files of a commit record, and leftover files and search jobs. */
+  /**
+   * Returns messages about wrong rows in the files of a commit record, and about files and search jobs that are left
+   * over.
+   */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {

@@ -1,4 +1,4 @@
-/** Minimal operator that runs an export on the toy log service. */
+/** Minimal operator for tests. It runs an export on the minimal log service in toy-service.ts. */
 
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -18,7 +18,7 @@ import { decide, type ExportDecision } from '../../../src/export/work/export-dec
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
-/** Commit records and rows at the destination, by record key (E3). */
+/** Contents of the destination: each commit record with its rows, by the key of the record (E3). */
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
@@ -67,11 +67,14 @@ export class ToyOperator {
     });
   }
 
-  /** Executes one decision of the export, and ends a random search. Returns false when all is exported. */
+  /**
+   * Executes one decision of the export, and completes one running search that is chosen at random. Returns false if
+   * the export has covered its whole range.
+   */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, the request to stop searches comes too late, so these searches continue.
+    // In half of the steps, searches that should stop continue, as if the request to stop them came too late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

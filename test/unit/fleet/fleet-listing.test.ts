@@ -1,4 +1,7 @@
-/** Tests how the collector list is read, and what the operator knows afterwards (U7, U9). */
+/**
+ * Tests how the operator reads the collector list, how it retries failed requests, and how it notifies the users of the
+ * list (U7, U9).
+ */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
@@ -165,7 +168,10 @@ describe('U7: no collector is hidden', () => {
   });
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
-    /** Before each read of a page, a collector of the first page is upgraded, so no later page shows it. */
+    /**
+     * Before the service answers a request for a page, one collector of the first page is upgraded. Later pages do not
+     * show this collector.
+     */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
       service.builds = [first, middle, last];
@@ -257,7 +263,7 @@ describe('U7: no collector is hidden', () => {
     await swept(0);
     let calls = 0;
     service.beforeAnswer = (call) => {
-      // When a collector of the first page disappears, all later collectors move up.
+      // When a collector of the first page disappears, all later collectors move up by one position.
       if (call.startsWith(first) && ++calls === 1)
         service.collectors = service.collectors.filter(({ id }) => id !== '1');
     };

@@ -1,4 +1,4 @@
-/** Tests the rows of the collector list and their changes while pages arrive. */
+/** Tests the rows that the operator has read from the collector list, and how each page changes them. */
 import { describe, expect, test } from 'vitest';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { collector, newerVersion, oldVersion, target } from '../policy/builders.ts';

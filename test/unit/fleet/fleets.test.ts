@@ -1,4 +1,7 @@
-/** Tests the collector list of an account, and the table of collector owners of a service. */
+/**
+ * Tests that policies of one account share its collector list, and that all accounts of a service share one table of
+ * collector owners.
+ */
 
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

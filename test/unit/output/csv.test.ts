@@ -123,7 +123,7 @@ describe('the formula guard', () => {
   });
 });
 
-/** Second implementation of the rules, with which the tests compare the encoder. */
+/** Implements the rules for CSV cells a second time. The tests compare its result with that of the encoder. */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);

@@ -185,7 +185,7 @@ describe('each situation', () => {
 });
 
 describe('the first situation in the order of precedence decides', () => {
-  /** Situations of a policy in the order of their precedence. */
+  /** Each reason with an input that leads to it, in order of precedence: the first reason hides all later ones. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],

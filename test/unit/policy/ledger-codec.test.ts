@@ -16,7 +16,10 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
-/** Returns the ledger entry as a new process reads it: without ages, and without details of a success. */
+/**
+ * Returns what a new process reads from the ledger for this entry. The ledger stores no ages, and no details of a
+ * successful upgrade.
+ */
 function taken(before: Entry): Entry {
   return {
     ...before,

@@ -1,4 +1,7 @@
-/** Tests the requests that start upgrades: earlier checks (U2), outcomes (U3, U11), and limits. */
+/**
+ * Tests the requests that start upgrades: the checks before they are sent (U2), their outcomes (U3, U11), and their
+ * limits.
+ */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { Posting } from '../../../src/policy/attempts/posting.ts';

@@ -13,7 +13,10 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** Acts as if the request were sent. If the caller's check throws, the call fails. */
+  /**
+   * Calls the caller's check `beforeSend`, as if the request were sent. If the check throws, the call fails with this
+   * error.
+   */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

@@ -5,7 +5,10 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
-/** Each pair is one upgrade: the time in ms at which it had ended, and when it last still ran. */
+/**
+ * Returns the estimated duration after these upgrades. Each pair has the age in ms at which an upgrade had ended, and
+ * the age at which it was last seen running.
+ */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
   for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });

@@ -1,4 +1,7 @@
-/** Tests which reads follow running upgrades: list pages, single tasks, or the whole list (U9). */
+/**
+ * Tests which requests follow the progress of upgrades: reads of list pages, reads of single tasks, or a read of the
+ * whole list (U9).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/attempts/watch-plan.ts';

@@ -355,7 +355,10 @@ class World {
     });
   }
 
-  /** Applies a decision as the reconciler does, or only its first `parts` steps. */
+  /**
+   * Applies a decision as the reconciler does. `parts` is the number of steps that are executed before a simulated
+   * crash.
+   */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
     const { gaps, repeat, remove, create } = this.#decide(isRetryRequested);

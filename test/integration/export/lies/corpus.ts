@@ -1,4 +1,4 @@
-/** Rows of a log service that gives false answers. Some share a millisecond. */
+/** Test data: the rows of a log service that gives false answers. Some rows have the same millisecond. */
 import type { Message } from '../../../../simulator/test/search/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 

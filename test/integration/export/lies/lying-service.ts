@@ -43,7 +43,10 @@ export interface Bucket {
 export interface Lie {
   /** Returns the rows of a search job, newest first. */
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
-  /** True if the message count and the histogram agree with the false `rows`. */
+  /**
+   * True if the message count and the histogram are computed from the false `rows`, so that they do not reveal the
+   * error.
+   */
   readonly isCounted?: boolean;
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
   readonly status?: (status: JobStatus, job: LyingJob) => JobStatus;

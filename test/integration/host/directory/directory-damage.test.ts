@@ -41,7 +41,7 @@ interface Damage {
   readonly name: string;
   /** Damages a manifest file. `extra` lists files that the repair must remove. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
-  /** Time in ms after which the test repairs the damage, also while an operator starts. */
+  /** Time in ms after which the test repairs the damage, even if an operator is just starting. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
@@ -54,7 +54,10 @@ const write =
   (world, file, text) =>
     world.write(file, change(text));
 
-/** Returns a new text of a chart, without its rest: the writer pauses before the line that contains `pause`. */
+/**
+ * Returns the first lines of a changed manifest, up to the line that contains `pause`, as if its writer had paused
+ * there.
+ */
 function rewritten(text: string, pause: string): string {
   const lines = text.replace(/^# Source.*/, '# Source: chart-1.0.1').split('\n');
   return `${lines
@@ -154,7 +157,7 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/** A point of the rollout at which a manifest is damaged. */
+/** State of the rollout in which a test damages a manifest, and how the test reaches this state. */
 interface Point {
   readonly name: string;
   readonly state: string;

@@ -1,4 +1,7 @@
-/** Tests the view of a schedule: a lag while the schedule continues, and its end. */
+/**
+ * Tests the view of a schedule. It shows the age of the oldest data that is not exported yet (lag), and the end of the
+ * schedule.
+ */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportScheduleStatus } from '../../../../src/api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../../src/api/kinds.ts';

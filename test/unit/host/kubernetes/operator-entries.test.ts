@@ -13,7 +13,7 @@ class Installation {
   readonly host: KubernetesHost;
   /** Names of the policies to which the operator has written a first status. */
   readonly acted: string[] = [];
-  /** True if the operator writes a status half a second after it has noticed a change. */
+  /** True if the operator waits half a second before it writes a status. */
   isSlow = false;
   readonly gauges = new Map<string, number>();
   readonly #source;
@@ -176,7 +176,7 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In ten minutes, one operator asks at most seven times whether the other one runs. Each question and answer is a
+  // In one hour, an operator asks at most seven times whether the other one runs. Each question and each answer is a
   // write.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);

@@ -1,4 +1,4 @@
-/** Tests when messages are counted after a rollback, and which collectors are reported. */
+/** Tests the count of messages after a rollback: when it starts, and which collectors it reports. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../../src/base/errors.ts';
 import { checkRecovery, recoveryText } from '../../../../src/policy/analysis/recovery.ts';

@@ -59,7 +59,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // After 250 ms, a TLS handshake shows that the listings have arrived.
+    // A TLS handshake shows after 250 ms that the listings have arrived. The task statuses are sent one second later.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -357,7 +357,7 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings get every second request after 2 s, and every fourth one after 3.5 s.
+    // From 2 s on, every second request is a listing. From 3.5 s on, every fourth request is a listing.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -474,7 +474,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // The rate is 0.05 requests per second until 10 s, and 0.075 afterwards.
+    // After the rejection, the rate is 0.05 requests per second for 10 s, and 0.075 requests per second afterwards.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 

@@ -1,9 +1,12 @@
-/** Tests the order of keep-alives and pages when both always wait (B3, B4). */
+/** Tests the order of keep-alives and page reads while requests of both classes are always waiting (B3, B4). */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
-/** Returns the order in which requests start. `late` tells how late the oldest request of each class is, in ms. */
+/**
+ * Returns the classes of requests in the order in which they start. `late` tells how late the oldest request of each
+ * class is, in ms.
+ */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
   const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));
@@ -28,7 +31,7 @@ test('at most three keep-alives precede waiting pages, and again after as many p
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
   for (let one = 0; one < 10; one++) next(page);
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
-  // Keep-alives that are sent while no page waits do not change the order afterwards.
+  // Keep-alives that are sent while no page waits do not count towards the maximum of three.
   for (let one = 0; one < 10; one++) next(page);
   for (let one = 0; one < 50; one++) next(poll);
   expect(both()).toBe('keepAlive');

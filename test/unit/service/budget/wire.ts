@@ -10,7 +10,10 @@ export interface Fate {
   readonly backMs?: number;
   /** Duration in ms of the answer's body. */
   readonly bodyMs?: number;
-  /** Time in ms after the head of the answer at which the client cancels the request. */
+  /**
+   * Time in ms from the head of the answer until the client cancels the request. By default, the client never cancels
+   * it.
+   */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
@@ -18,7 +21,9 @@ export interface Fate {
   readonly deadlineMs?: number;
   /** Time in ms for which the server still works on a cancelled request. */
   readonly afterMs?: number;
-  /** The client cancels after `patienceMs`, and the server stops `afterMs` later. */
+  /**
+   * After `patienceMs`, the budget may cancel the request. The server stops its work `afterMs` after the cancellation.
+   */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
@@ -43,7 +48,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** The server reads nothing between the two times, and reads all waiting data at the end. */
+  /** Between the two times, the server reads nothing. At the end, it reads all data that waits. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
@@ -59,7 +64,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request in this slot. Resolves to the outcome of the request that the budget receives. */
+  /** Sends a request in this slot, reports its outcome to the budget, and resolves to this outcome. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -135,7 +140,7 @@ export class Wire {
 
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // The times have rounding errors below one nanosecond.
+    // Excludes the last nanosecond of the span, because the times have rounding errors.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;

@@ -1,4 +1,4 @@
-/** Tests slow status requests that are cancelled for a keep-alive without a slot (B2, B4). */
+/** Tests slow status requests that are cancelled because a keep-alive has no slot (B2, B4). */
 import { describe, expect, test } from 'vitest';
 import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
 import type { Path, Slot } from '../../../../src/service/budget/request-slot.ts';
@@ -7,7 +7,10 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/** Starts keep-alives that never get an answer. With `gives`, the client cancels them on request. */
+/**
+ * Starts keep-alives that never get an answer. If `gives` is true, the client cancels a keep-alive when the budget asks
+ * for its slot.
+ */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock });

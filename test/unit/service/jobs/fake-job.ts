@@ -109,7 +109,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Permit for a search job, which records when it ends. */
+/** Fake permit for a search job. It records the time of the first call of `end`. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-/** Tests how the client combines the statuses of a search job (2.3, E5). */
+/** Tests how the client combines the statuses of a search job (section 2.3 of the service's specification, E5). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobGathering, JobHistogram } from '../../../../src/service/jobs/job-gathering.ts';
@@ -32,7 +32,7 @@ describe('the histogram', () => {
   /** The counts of the histogram become final from the newest bucket to the oldest. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** Percentage of messages that the search job has found, for each status. */
+    /** Percentages of the messages that the search job has found, one for each status. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 

@@ -1,4 +1,7 @@
-/** Tests that all results of a search job are read, even if some requests fail (4.3, 4.4, 10.3, B3). */
+/**
+ * Tests that all results of a search job are read, even if some requests fail (sections 4.3, 4.4 and 10.3 of the
+ * service's specification, B3).
+ */
 import { describe, expect, test } from 'vitest';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';

@@ -209,7 +209,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // From now on, the service requires a cookie B, which the client does not have.
+    // From now on, the service requires another cookie (`B`), which the client has never received.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -271,7 +271,8 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // This search job still succeeds. The service rejects all later ones.
+  // This search job starts alone. Of the eleven later ones, the service rejects those that exceed its limit of four
+  // active search jobs.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());

@@ -1,11 +1,14 @@
-/** Tests that the result does not depend on how a page is divided into chunks (section 2.5). */
+/**
+ * Tests that the page scanner gives the same result for every division of a page into chunks (section 2.5 of the
+ * service's specification).
+ */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';
 import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scanner/trial.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Pages with every element that can be divided between two chunks. */
+/** Pages that contain every syntax element that the boundary of a chunk can divide. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],

@@ -1,4 +1,7 @@
-/** Service client on a scripted transport and a virtual clock, with a table of the nine operations. */
+/**
+ * Creates a service client with a scripted transport and a virtual clock. `calls` has one call for each of the nine
+ * operations.
+ */
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { ServiceClient } from '../../../../src/service/client.ts';
@@ -21,7 +24,7 @@ export interface Harness {
   readonly transport: ScriptedTransport;
   readonly budget: RecordingBudget;
   readonly client: ServiceClient;
-  /** Search job with a cookie that was created a minute ago. */
+  /** Search job that was created a minute ago. Its session has a cookie. */
   readonly job: OpenJob;
   jobOf(ageMs: number, setCookies?: readonly string[]): OpenJob;
 }

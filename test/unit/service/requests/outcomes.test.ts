@@ -31,7 +31,7 @@ for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** Steps by which the fake server produces each outcome. */
+/** Steps with which the scripted transport produces each outcome. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -94,7 +94,9 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** Produces this outcome with the fake server, and calls the operation. Returns its error and the requests. */
+/**
+ * Calls the operation while the scripted transport produces this outcome. Returns the error and the number of requests.
+ */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -115,7 +117,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected error of each outcome, and the expected number of requests. */
+/** For each outcome: the expected reason, handling and effect of the error, and the expected number of requests. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -201,7 +203,10 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
 /** Reading a status has an effect: the service returns each error only once (E5). */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
-/** Returns the number of requests of an operation. Only reads and deletions are repeated. */
+/**
+ * Returns the expected number of requests. A request is not repeated if it may have taken effect (except a deletion),
+ * or has delivered rows.
+ */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
   if (outcome === 'redirectInCircles') return writes;

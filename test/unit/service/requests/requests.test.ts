@@ -1,4 +1,7 @@
-/** Tests the requests of the client: paths, headers, bodies and redirects (4, 5, 7.1). */
+/**
+ * Tests the requests of the client: paths, headers, bodies and redirects (sections 4, 5 and 7.1 of the service's
+ * specification).
+ */
 import { describe, expect, test } from 'vitest';
 import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import type { Answer } from '../../../../src/service/requests/call.ts';

@@ -42,7 +42,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Returns a check `beforeWrite` that calls `note` and allows the request. */
+/** Returns a function `beforeWrite` that calls `note` and permits the request. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -152,7 +152,7 @@ describe('a body that is read as a stream', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Accepts all data. `room` decides before each chunk whether the transport has to wait. */
+  /** Receiver of a body that keeps all data. After each chunk, `room` decides whether the transport has to wait. */
   class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
