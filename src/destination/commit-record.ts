@@ -47,7 +47,10 @@ const committedFile = object({
 });
 export type CommittedFile = Stored<typeof committedFile>;
 
-/** Kind of request that returned the expected number of rows (E6). */
+/**
+ * Source of the row count with which a commit record's rows were compared (E6): the search job, an aggregation or a
+ * histogram.
+ */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
@@ -236,7 +239,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // The service may have counted duplicate rows, although logfleet writes each row only once.
+  // The service may count every copy of a row that logfleet writes only once. Its count may then exceed the written
+  // rows by the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

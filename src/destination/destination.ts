@@ -29,13 +29,10 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/**
- * Choice of the unfinished uploads to remove. `ofTheDead` selects the uploads of ended processes, `all` selects every
- * upload.
- */
+/** Which unfinished uploads are removed: only uploads of ended processes (`ofTheDead`), or all uploads (`all`). */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
-/** Files that are `temporary` are removed soon, so the store must not lock them. */
+/** Lifetime of a file. The store must not lock a `temporary` file, because the file is removed soon. */
 export type FileLifetime = 'permanent' | 'temporary';
 
 export interface Destination {

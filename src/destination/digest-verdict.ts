@@ -48,7 +48,7 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Values that differ in short periods, although the totals of these values are equal. */
+/** Names of the values that differ in some short periods, although the totals of the whole time range are equal. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Time range in which the service's counts equal those of the written rows. */

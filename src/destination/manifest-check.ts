@@ -31,7 +31,7 @@ export type DifferenceKind =
   | 'strayFile'
   /** Two intervals of the manifest list the same file. */
   | 'sharedFile'
-  /** Message sizes or times in the files differ from those in the commit record. */
+  /** Message sizes or times that were computed from the files differ from the commit record. */
   | 'figures'
   /** A data file is in the wrong day or hour folder. */
   | 'partition'
@@ -93,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the field `proof` covers the same time ranges as the intervals, with the same sums. */
+/** Returns whether the field `proof` covers the same time ranges as the intervals, with the same totals. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

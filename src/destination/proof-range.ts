@@ -47,8 +47,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all values that the manifest's field `proof` may have. Several are valid, because processes may know
- * different comparison results.
+ * Returns every valid value of the manifest's field `proof`. Several values are valid, because the process that wrote
+ * the manifest may not have read the newest comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],

@@ -37,7 +37,7 @@ const hash = text(/^[0-9a-f]{32}$/);
 /** Message counts, sizes and times of an interval, with hashes instead of single values. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** Time slices that the interval shares with a neighbouring interval. */
+  /** Time slices at the boundaries of the interval. A neighbouring interval has rows in the same time slices. */
   shared: list(sliceFigures),
   /** One hash for each kind of value, such as sizes. Absent if a value is unknown. */
   whole: object({
@@ -227,7 +227,7 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Bytes that each time slice adds to the hashed data: two doubles. */
+/** Number of bytes that are hashed for each time slice: its start and its value, as two doubles. */
 const pairBytes = 16;
 
 /** Returns a hash of the values of one kind, such as message sizes, in all time slices. */

@@ -11,7 +11,7 @@ export interface StoreErrorRules {
   /** HTTP status of the answer; undefined without an answer. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** HTTP statuses that mean something else in this store than in others. */
+  /** Failures by HTTP status, for the statuses that have a different meaning in this store than in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
   /** Returns the message for users. The default is the whole message. */
@@ -51,12 +51,15 @@ export class StoreErrors {
     return status >= 300 && status < 500 ? 'invalid' : 'away';
   }
 
-  /** Returns whether an object with this name exists. Status 409 alone can have other causes. */
+  /**
+   * Returns whether the error shows that an object of this name exists. Status 409 alone does not show this, because it
+   * has other causes, too.
+   */
   isTaken(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the connection ended before the answer. */
+  /** Returns whether the connection broke before the store answered. */
   isBrokenOff(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === undefined && brokenOffCodes.includes(this.#rules.codeOf(cause));
   }

@@ -40,7 +40,10 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Marks a file that could not be removed now, so that a later cleanup removes it. */
+  /**
+   * Marks a file that could not be removed. `stateOf` then reports `ended` for the file, so that a later cleanup
+   * removes it.
+   */
   abandon(name: string): void {
     this.#abandoned.add(name);
   }

@@ -69,7 +69,10 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
-  /** Account, destination and settings as last read; undefined until they were read. */
+  /**
+   * Account, destination and settings of the export as last read. Undefined until this process has read all of them
+   * once.
+   */
   #means: Means | undefined;
   #begun: Begun | undefined;
   /** True if the export is complete. */
@@ -86,7 +89,7 @@ export class ExportRuntime {
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /** Last failure after which the credentials were read again. */
+  /** Last error that was checked for refused credentials, so that each error discards the credentials only once. */
   #lastCredentialsFailure: LogfleetError | undefined;
   /** Error to show while the service rejects the access key (401). It names the Secret instead of a single request. */
   #rejection: LogfleetError | undefined;
@@ -153,7 +156,7 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // After a user's retry, this process replaces the conditions that an earlier process wrote.
+    // After a user's retry, the status no longer shows the conditions that an earlier process wrote.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
@@ -211,7 +214,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work ends only when the status also shows that the export is complete.
+    // The work continues until the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -232,7 +235,7 @@ export class ExportRuntime {
     }
   }
 
-  /** True if the running work must be replaced, because the account, destination or settings changed. */
+  /** True if the running work must be replaced, because its account, its destination or its settings have changed. */
   get #isOutdated(): boolean {
     if (!this.#begun || !this.#means) return false;
     const { means: before, work } = this.#begun;
@@ -312,7 +315,7 @@ export class ExportRuntime {
     return Date.parse(time) - this.#options.clock.now();
   }
 
-  /** True if an estimate of the remaining time can be shown: the next status can be written before the estimated end. */
+  /** True if the estimated end is late enough to be shown. The next status must be written before the estimated end. */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
@@ -375,7 +378,10 @@ export class ExportRuntime {
   }
 }
 
-/** Time in ms before an estimated end at which the status gets a new estimate. The status has whole seconds. */
+/**
+ * The status gets a new estimate this number of ms before the estimated end, because times in the status have whole
+ * seconds.
+ */
 const estimateMarginMs = 1_000;
 
 /** Error codes for credentials that the object store refuses, or that lack a permission. */

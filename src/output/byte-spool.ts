@@ -29,7 +29,7 @@ export class ByteSpool {
     return this.#filledBytes + this.at;
   }
 
-  /** Number of bytes in chunks that were not taken yet. */
+  /** Number of bytes in ended chunks that `take` has not returned yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -57,7 +57,7 @@ export class ByteSpool {
     if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
 
-  /** Returns the oldest full or flushed chunk; undefined if there is none. */
+  /** Removes and returns the oldest chunk that is full or was ended by `flush`. Undefined if there is no such chunk. */
   take(): Buffer | undefined {
     const chunk = this.#waiting.shift();
     if (chunk !== undefined) this.#waitingBytes -= chunk.length;
@@ -71,7 +71,7 @@ export class ByteSpool {
     this.buffer = noBuffer;
   }
 
-  /** Takes back a chunk, whose memory may then be overwritten. */
+  /** Takes a chunk back from the caller, and may then overwrite the chunk's memory. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

@@ -121,7 +121,7 @@ interface DeflateStream {
 
 /** Maximum number of unused streams for each level. A stream takes half a megabyte. */
 const mostIdle = 4;
-/** Unused streams by compression level, shared by all files. */
+/** Compression streams that no file uses at the moment, by compression level. */
 const idleStreams = new Map<number, DeflateStream[]>();
 
 /** Compresses a chunk independently of other chunks. */
@@ -135,7 +135,9 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   return [withoutRepeatedMarkers(Buffer.concat(packed))];
 }
 
-/** End of a flush marker (an empty block), followed by a second flush marker. */
+/**
+ * Bytes that show two flush markers (empty blocks) in a row: the end of the first marker and the whole second marker.
+ */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 

@@ -134,7 +134,7 @@ export class CsvEncoder implements RowEncoder {
 /** Characters because of which a cell needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
-/** Maximum length in bytes for which a loop is faster than `indexOf`. */
+/** Up to this length in bytes, a loop finds separators faster than `indexOf`. */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -168,5 +168,7 @@ function areDigits(bytes: Buffer, start: number, end: number): boolean {
 
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 const signedNumber = /^[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** 1 for each byte with which a formula can begin. Full-width signs begin with 0xef. */
+/**
+ * Table of all bytes, with 1 for each byte that can begin a formula. 0xef is the first UTF-8 byte of full-width signs.
+ */
 const isSuspicious = marked('=+-@\t\r\n\xef');

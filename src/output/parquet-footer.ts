@@ -89,7 +89,8 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Thrift stores differences of field numbers. After field 4, `field_2` becomes field 6.
+    // Thrift stores a field number as the difference from the previous field number. After field 4, `field_2` becomes
+    // field 6, and the next one, `field_3`, becomes field 7.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

@@ -7,7 +7,7 @@
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
 
-/** Maximum number of ended parts that are still being written. */
+/** Maximum number of parts that accept no more rows but are still being written. */
 const maxFinishingParts = 8;
 
 interface OpenPart {
@@ -23,19 +23,22 @@ export class PartSeries {
   /** Results of ended parts, by number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts that accept rows, by partition. The last part of the map received the latest row. */
+  /** Parts that accept rows, by partition. The part that received the latest row is the last one in the map. */
   readonly #open = new Map<string, OpenPart>();
   /** Part that received the latest row. */
   #current: OpenPart | undefined;
   #begun = 0;
-  /** Number of ended parts that are still being written. */
+  /** Number of parts that accept no more rows but are still being written. */
   #finishing = 0;
-  /** Promise that resolves when another ended part is written. Undefined while no caller waits for it. */
+  /**
+   * Promise that resolves when one of the ended parts is completely written. Undefined while no caller waits for it.
+   */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * @param optionsOf called when a part begins, with its number (from 0) and its partition
+   * @param optionsOf returns the options of a part; called when the part begins, with the number of the part (from 0)
+   *   and its partition
    * @param maxOpenParts maximum number of parts that accept rows at the same time
    */
   constructor(optionsOf: (index: number, partition: string) => PartOptions, maxOpenParts: number) {

@@ -42,7 +42,7 @@ export class RowColumns {
   readonly #known = new Map<string, KnownName>();
   /** Member names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Member name of the current value, for each column. */
+  /** For each column, the member name from which the column's current value was taken. */
   readonly #filledBy: KnownName[];
   /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
@@ -148,7 +148,7 @@ export class RowColumns {
   }
 }
 
-/** Maximum number of bytes that `writeRest` needs in addition to the row's length. */
+/** `writeRest` writes at most this number of bytes more than the row has. */
 export const restBytes = 2;
 
 /**

@@ -12,8 +12,11 @@ export interface RowEncoder {
   end(): void;
   /** Memory in bytes that unwritten rows take. Absent if the encoder writes rows immediately. */
   readonly heldBytes?: number;
-  /** True if no more rows should be written into this file. Absent if only its size limits the file. */
+  /**
+   * True if the file must get no more rows. Absent if the encoder has no limit of its own, so that only the size limits
+   * the file.
+   */
   readonly isFull?: boolean;
-  /** Number of values in the extra column, because they do not match the type of their column. */
+  /** Number of values that are stored in the extra column, because they do not have the type of their own column. */
   readonly misfits?: number;
 }

@@ -5,9 +5,9 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts after which the store decides whether to look for equal texts. */
+/** If more than half of this number of first texts are different, the store no longer looks for equal texts. */
 const textsOnTrial = 1_000;
-/** Maximum length in bytes of a text that is compared with earlier texts. */
+/** Texts of more than this number of bytes are not compared with earlier texts, so they are stored again each time. */
 const maxSharedLength = 256;
 /** Initial number of slots in the hash table, a power of two. */
 const initialSlots = 1_024;
@@ -28,7 +28,7 @@ export class TextStore {
   /** 1 for each row with a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size of the column in bytes if each row had its own copy of its text. */
+  /** Size in bytes that the column would have if each row stored its own copy of its text. */
   #plainBytes = 0;
   /** Hash table of stored texts. An entry is the index of a text plus 1, or 0 if free. */
   #slots = new Int32Array(initialSlots);
@@ -99,7 +99,7 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If all texts are different, they are stored in the same order as the rows.
+    // If no text is shared by several rows, the texts are stored in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
     // Divides the column into pages of equal size, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
@@ -157,7 +157,10 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Returns the index in `#bytes` of a text's length, which precedes the text. */
+  /**
+   * Returns the position in `#bytes` at which the entry of a text begins. An entry is the length of the text, followed
+   * by the text.
+   */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
@@ -175,7 +178,9 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /** Returns the index of an equal stored text, or of the new one. */
+  /**
+   * Returns the index of an equal text that is already stored. If there is none, stores the text and returns its index.
+   */
   #shared(start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(start, end) & mask;

@@ -3,7 +3,7 @@
  * 10.3). A text that would lose precision goes to the extra column.
  */
 
-/** Result of parsing a text. If `fits` is false, the value does not exactly equal the text. */
+/** Result of parsing a text. `fits` is false if no value of the type equals the text exactly. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;

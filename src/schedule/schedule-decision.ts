@@ -25,7 +25,10 @@ export interface Run {
   readonly state: RunState;
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
-  /** Existing SearchExport of the run. Undefined if the run is announced in the status and does not exist yet. */
+  /**
+   * SearchExport of the run. Undefined if the schedule's status announces the run, but its SearchExport does not exist
+   * yet.
+   */
   readonly resource?: SearchExport | undefined;
 }
 
@@ -78,7 +81,7 @@ export interface ScheduleDecision {
   readonly remove: readonly Run[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeRange[];
-  /** Failed time ranges for the status, in ascending order. */
+  /** Failed time ranges that the status shows, in ascending order. */
   readonly gaps: readonly Gap[];
   /** Names of due runs that other SearchExports already have. */
   readonly taken: readonly string[];
@@ -90,7 +93,7 @@ export interface ScheduleDecision {
   readonly coveredUntilMs: number;
   /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
-  /** Latest time of the cron schedule at which a due run ends, if any. */
+  /** Latest cron time at which the time range of a due run ends; undefined if there is none. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;

@@ -12,7 +12,7 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_covered_seconds',
-    'Length of the time ranges that a schedule has exported. It grows with each complete run.',
+    'Total length of the time ranges that a schedule has exported, in seconds. This length grows with each complete run.',
     ({ covered }) => covered?.reduce((sum, { from, to }) => sum + (Date.parse(to) - Date.parse(from)) / 1_000, 0),
   ],
   [

@@ -78,7 +78,10 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /** Runs that this process created and that its cache does not contain yet. The value is the monotonic time in ms. */
+  /**
+   * Runs that this process created and that its cache does not contain yet, with the monotonic time of their creation
+   * in ms.
+   */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process has deleted, although the cache still contains them. */
   readonly #deleted = new SparseSet<string>();
@@ -147,7 +150,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A run that is deleted stays in the status only if a new run of the same name is announced there.
+    // A run that is deleted to be repeated is removed from the status, unless a new run of the same name is announced.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
@@ -354,11 +357,14 @@ interface Stored {
 
 interface Found extends ScheduleFacts {
   readonly pausedBy: string | undefined;
-  /** Time ranges of the runs to create, including announced runs that do not exist. */
+  /** Time ranges of the runs to create. Includes runs that the status announces but that do not exist yet. */
   readonly create: readonly TimeRange[];
 }
 
-/** Returns whether the user has made a new request to retry. Without a status, no request counts as new (S5). */
+/**
+ * Returns whether the user has made a new request to retry (S5). If the schedule has no status yet, no request counts
+ * as new, because there is nothing to retry.
+ */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
   const wanted = echoOfRequest(resource).lastHandledReconcileAt;

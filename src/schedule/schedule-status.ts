@@ -30,8 +30,8 @@ export interface ScheduleStatusInput {
   readonly health: Health;
   readonly nowMs: number;
   /**
-   * Facts that the decision found. Undefined if a problem prevented the decision; the status then keeps its former
-   * values.
+   * Runs, time ranges and decision for the status. Undefined if a problem prevented the decision; the status then keeps
+   * its former values.
    */
   readonly found: ScheduleFacts | undefined;
 }
@@ -55,7 +55,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // If `lagSince` is undefined, it removes the former time from the status.
+      // If `lagSince` is undefined, the former `lagSince` is removed from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -74,7 +74,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // If there is no next run, undefined removes the former time from the status.
+    // Without a next run, the value is undefined, which removes the former `nextScheduleTime` from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),

@@ -201,8 +201,8 @@ function isDamage(error: unknown): error is LogfleetError {
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs)
-    return `it has the time range ${isoText(fromMs)} to ${isoText(toMs)}`;
-  return run === runName(schedule, span) ? undefined : `it belongs to run ${run}`;
+    return `the schedule record has the time range ${isoText(fromMs)} to ${isoText(toMs)}, which differs from the file's name`;
+  return run === runName(schedule, span) ? undefined : `the schedule record belongs to another run, ${run}`;
 }
 
 async function rangeOf(

@@ -86,7 +86,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // A daylight-saving change could place a time of the next day before these times.
+    // Ticks that are not yielded yet, because a daylight-saving change could place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

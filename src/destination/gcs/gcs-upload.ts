@@ -42,7 +42,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
-    // The unique value `mark` separates the parts of the request, because the file cannot contain this value.
+    // The unique value `mark` separates the parts of the multipart request, because no file contains this value.
     const boundary = this.#options.mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
@@ -79,7 +79,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // Lets `hasMark` also find an object of the wrong size, which must be removed.
+    // Without an expected size, `hasMark` also finds an object of the wrong size. Such an object must be removed, too.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });

@@ -44,7 +44,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The empty test object may have replaced the first object, so the object is removed.
+      // The store accepted the empty test object, although the name was taken. The object is removed, because the test
+      // may have overwritten it.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(

@@ -272,10 +272,9 @@ export class JobRuntime {
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
     const { requestsPerSecond, maxConcurrentRequests } = limits;
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
-    const left = size
-      ? `allow only ${counted(size.workers, 'worker')}, but the export wants ${workers}. Lower spec.execution.job.workers`
-      : 'are too low for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator';
-    const message = `${what} ${left}, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
+    const message = size
+      ? `${what} allow only ${counted(size.workers, 'worker')}, but the export wants ${workers}. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
+      : `${what} are too low for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }
 

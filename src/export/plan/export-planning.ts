@@ -57,7 +57,7 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
-/** How exactly the number of rows is known before the searches. */
+/** How the number of rows was determined before the searches of the export start. */
 export type RowsBasis =
   /** The rows were counted by an aggregation or by a single complete search. */
   | 'Counted'
@@ -114,7 +114,10 @@ const longestTurnMs = 60_000;
  * estimates.
  */
 const receiptRatio = 0.9;
-/** Length in ms of a short wait, during which no test search runs. */
+/**
+ * A wait of at most this length in ms is short. Before a short wait, the planning runs no test search and does not plan
+ * a part of the range early.
+ */
 const shortWaitMs = 10_000;
 /** Length in ms of the time range of a test search. */
 const trialMs = 1_000;
@@ -261,7 +264,8 @@ class RangePlanning {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // Counting the rows of the same range probably takes as long as the first search.
+    // Counting the rows of the range probably takes as long as the first search, so the duration of that search is
+    // expected.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
@@ -287,12 +291,16 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The first search was complete, so the message limit is higher than the number of its rows.
+    // The service did not cut the first search short, so its message limit is higher than the number of rows of this
+    // search.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Smallest number of rows at which the service cut a search short, or this search's row count. */
+  /**
+   * Returns the estimated message limit: the smallest number of rows at which the service has cut a search short. If
+   * there is none, returns the number of rows of this search.
+   */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -301,7 +309,10 @@ class RangePlanning {
 /** Segments of the planned range in order of time. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
-  /** How well the rows are known if the service cut the first search short. `Counted`: by an aggregation. */
+  /**
+   * How the row counts of the segments were determined. If the service cut the first search short, `Counted` means that
+   * an aggregation counted the rows.
+   */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;
 }
@@ -316,7 +327,10 @@ function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
-/** The range before the newest segment, with an estimated number of rows. */
+/**
+ * Returns the range before the newest segment. Its number of rows is estimated from the density of the rows in the
+ * newest segment.
+ */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };

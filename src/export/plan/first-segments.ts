@@ -22,7 +22,7 @@ export interface SegmentsInput {
   readonly slices: readonly SliceCount[];
   /** Number of rows at which the service cuts a search short. */
   readonly limit: number;
-  /** Number of the newest rows that a search has already found. */
+  /** A search has already found this number of rows at the end of the range. */
   readonly foundRows: number;
 }
 
@@ -62,7 +62,7 @@ export function fullestRows(limit: number): number {
   return inWholePages / requestsOf(inWholePages) >= most / requestsOf(most) ? inWholePages : most;
 }
 
-/** Minimum number of requests of a search that finds this many rows. */
+/** Returns the minimum number of requests for one search that finds `rows` rows. */
 function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
@@ -72,7 +72,10 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
-/** A segment with more rows than one search returns needs several searches and counts. */
+/**
+ * Returns the minimum number of requests for a segment. A segment with more rows than one search returns needs several
+ * searches, and a count after each search that is cut short.
+ */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
   return cuts * (requestsOf(limit) + requestsOfCount) + requestsOf(rows - cuts * limit);

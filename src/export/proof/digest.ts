@@ -38,7 +38,7 @@ export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boo
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
 }
 
-/** A number from the service. If it was rounded, the true value is between `value - reach` and `value + reach`. */
+/** A number from the service. `reach` is the largest possible rounding error, or 0 if the number is exact. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
@@ -130,7 +130,8 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // The interval joins the previous group if it shares a period with that group.
+    // An interval joins the previous group if they share a period, because the service counts the rows of a period only
+    // as a whole.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -141,7 +142,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // The last group gets all later periods, so that rows after the last interval count as a difference.
+  // The last group also gets all periods after its last interval, so that rows in these periods count as a difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -259,8 +260,8 @@ function pairsOf(
 }
 
 /**
- * Compares the service's values of one kind, such as sizes, with the written values. `shorten` computes a short form of
- * values, such as a hash, and `ours` is the short form of the written values.
+ * Compares the service's values of one kind, such as sizes, with the written values. `ours` is the short form of the
+ * written values, such as a hash. `shorten` computes the same short form from the service's values.
  */
 function agreementOf(
   slices: readonly DigestSlice[],
@@ -321,7 +322,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines the values of several periods; undefined if one is missing. */
+/** Combines the values of several periods into one value. Returns undefined if the value of a period is missing. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -405,7 +406,10 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** A message with the number of additional copies that the service stores. */
+/**
+ * A repeated message that the service was asked about. `rows` is the number of additional copies that the service
+ * stores.
+ */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;

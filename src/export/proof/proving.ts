@@ -39,7 +39,7 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Ranges with too many repeated rows to confirm each of these rows by its id. */
+  /** Ranges in which too many rows repeat, so the service cannot be asked about each of them by its message id. */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
   readonly segments: readonly TimeRange[];
@@ -61,7 +61,8 @@ export async function prove(
 ): Promise<DigestResult> {
   const { task, quirks } = tools;
   const { byReceiptTime } = task.identity;
-  // Earlier commit records can show that the service includes the end of a range.
+  // If an earlier commit record shows that the service includes the end of a range, the aggregations end 1 ms earlier
+  // (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -90,7 +91,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // If the service counts other rows in the halves than in the whole, agreement of the halves proves nothing.
+  // If the service's counts of the halves differ from its count of the whole range, two halves without a difference do
+  // not show that the whole range has none.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 
@@ -142,8 +144,8 @@ async function request(
 }
 
 /**
- * Creates the result to be stored. If `isFlagged` is true, differing ranges are marked as incomplete, otherwise they
- * are searched again.
+ * Returns the result of a comparison in its stored form. If `isFlagged` is true, the differing ranges are marked as
+ * incomplete. Otherwise, these ranges are searched again.
  */
 export function verdictOf(
   round: number,
@@ -168,9 +170,8 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
 
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service refuses the aggregation with which logfleet proves that no row is missing (${serviceCode})`;
-  const advice = 'set spec.proof to Count, so that logfleet compares only the row counts of the searches';
-  return failure('stall', 'export.digestRefused', `${what}: ${advice}.`, { reason: 'CountMissing', cause });
+  const message = `The service refuses the aggregation with which logfleet proves that no row is missing (${serviceCode}): set spec.proof to Count, so that logfleet compares only the row counts of the searches.`;
+  return failure('stall', 'export.digestRefused', message, { reason: 'CountMissing', cause });
 }
 
 function digestErrors(errors: readonly string[]): LogfleetError {

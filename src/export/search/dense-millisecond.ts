@@ -25,7 +25,7 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows according to an aggregation. */
   readonly rows: number;
-  /** Interval whose search found only rows of this millisecond. */
+  /** Interval of the search that the service cut short. All rows that this search found are from this millisecond. */
   readonly order: SearchOrder;
 }
 
@@ -36,7 +36,7 @@ export interface DenseTools {
 }
 
 export type DenseOutcome =
-  /** All rows of the dense millisecond are in `files`. The caller commits or discards the files. */
+  /** The files contain all rows of the millisecond. The caller commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
   /**
    * The searches by last digits failed, or found a different number of rows than an aggregation. Repeating them may
@@ -79,8 +79,8 @@ interface ReadClass {
   readonly kind: 'read';
   readonly ending: string;
   /**
-   * True if the number of rows suggests that the service cut the search short, and the ids can be divided by one more
-   * digit.
+   * True if only the number of rows suggests that the service cut the search short. The search can be repeated for
+   * endings with one more digit.
    */
   readonly isDoubtful: boolean;
   readonly figures: RowFigures;
@@ -136,8 +136,8 @@ class DenseSearch implements DenseFiles {
   }
 
   /**
-   * Discards the rows of classes of ids whose search may be incomplete, unless the count proves that all rows of the
-   * millisecond are read. Resolves to the endings of the discarded classes.
+   * Discards the rows of searches that may have been cut short, unless the total number of rows equals the count of the
+   * aggregation. Resolves to the id endings of the discarded searches.
    */
   async #discardDoubtful(): Promise<readonly string[]> {
     const doubtful = this.#read.filter(({ isDoubtful }) => isDoubtful);
@@ -191,7 +191,8 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
-    // The lost answer may have contained an error (E5), so the attempt does not count as failed.
+    // The lost answer may have contained an error that explains the missing rows (E5), so the attempt does not count as
+    // failed.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
@@ -257,8 +258,8 @@ class DenseSearch implements DenseFiles {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
-      // A class of ids that cannot be divided further is read as if its search were complete. The count of an
-      // aggregation decides later.
+      // An ending with the maximum number of digits is not divided further, so its search is treated as complete. The
+      // count of an aggregation shows later whether rows are missing.
       const isDoubtful = sign !== undefined && ending.length < mostDigits;
       const part = await this.#readJob(job, filter, { isEndMoved, isDoubtful });
       return part.kind === 'again' ? part : { ...part, ending, isDoubtful };
@@ -286,7 +287,8 @@ class DenseSearch implements DenseFiles {
     if (strays({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // After an error or a lost answer, repeated rows show nothing, because a repeated row may hide a missing row (E5).
+    // After an error or a lost answer, repeated rows are not accepted, because a repeated row may have taken the place
+    // of a missing row (E5).
     if (hasLostStatus)
       return {
         ...again(
@@ -299,8 +301,8 @@ class DenseSearch implements DenseFiles {
   }
 
   /**
-   * Reads all rows of the job again. Returns true if the same rows repeat again, which shows that the service stores
-   * them twice.
+   * Reads all rows of the job again. Returns true if the second reading finds as many repeated rows as the first, which
+   * shows that the service stores these rows twice.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();

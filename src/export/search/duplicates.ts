@@ -16,14 +16,14 @@ export interface Duplicates {
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum memory in bytes for the rows of one millisecond. Only hashes of further rows are stored. */
+/** Maximum memory in bytes for the complete rows of one millisecond. For further rows, only their hashes are stored. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   isSure = true;
-  /** First row of the current millisecond. Most milliseconds have only one row. */
+  /** First row of the current millisecond. It is not added to `#byId`, because most milliseconds have only one row. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;

@@ -31,7 +31,7 @@ export interface ExportTask {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
-  /** True if the query finds the same rows in shorter time ranges (E8). */
+  /** True if searches of shorter time ranges together find the same rows as one search of the whole range (E8). */
   readonly isSplittable: boolean;
   /** Reason why the query cannot be split, without a full stop; undefined if it can. */
   readonly unsplittableReason: string | undefined;

@@ -186,7 +186,7 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // The job may have searched a longer range. Its duration then says nothing about other searches.
+    // If the job searched a longer range than this interval, the duration of the job says nothing about other searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -202,7 +202,8 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // The records of an aggregation are incomplete only if its search job ended early.
+    // A message limit does not apply to the records of an aggregation. Records are missing only if the search job ended
+    // early.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -237,7 +238,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // Includes errors that were reported while pages were read.
+      // These errors include errors that the service reported while pages were read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',

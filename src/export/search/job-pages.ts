@@ -23,7 +23,7 @@ export class JobPages {
   #readings = 1;
   /** Number of rows in the first page of the first reading. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page, if it had fewer rows than requested. */
+  /** Last row of the previous page, if that page had fewer rows than requested; otherwise undefined. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {

@@ -52,7 +52,7 @@ export class JobSet {
     return [...this.#open.keys()].reduce((sum, job) => sum + scannedBy(job), this.#scannedBytes);
   }
 
-  /** Opens a search job. Rejects with `export.noTurn` if none is free within `turnMs`. */
+  /** Opens a search job. Rejects with `export.noTurn` if no search job becomes free within `turnMs`. */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, quirks, clock, signal, onProgress } = this.#options;
     const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
@@ -113,6 +113,6 @@ export const noTurnCode = 'export.noTurn';
 
 function noTurn(): LogfleetError {
   const message =
-    'The export waits for a search job, because as many jobs as the service allows are active, and none of them ends.';
+    'The export waits for a search job, because as many jobs as the service allows are active, and none of them has ended yet.';
   return failure('wait', noTurnCode, message, { reason: 'JobsExhausted' });
 }

@@ -12,16 +12,19 @@ export type CutSign =
   | 'warning'
   /** logfleet ended the search before the service's maximum duration (E13). */
   | 'timeOver'
-  /** The job searches more time than the interval covers. Rows before the interval are left to other searches. */
+  /** The search job's range begins before the interval. Rows before the interval are left to other searches. */
   | 'beyondInterval'
-  /** The search found as many rows as an earlier search that the service cut short. */
+  /** The search found at least as many rows as the smallest search that the service has cut short. */
   | 'smallestLimit'
-  /** The number of rows is a multiple of 1,000, like most message limits. */
+  /** The number of rows is a multiple of 1,000. It may be the message limit, because most limits are such numbers. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** The message limit is assumed to be a multiple of `roundStep` and at least `leastRound` (section 10.2). */
+/**
+ * The service's message limit is assumed to be a multiple of `roundStep` and at least `leastRound` (section 10.2 of the
+ * service's specification).
+ */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
@@ -64,7 +67,7 @@ export interface RowOrder {
   readonly isDisordered: boolean;
 }
 
-/** How an interval continues after its search was cut short. */
+/** How the search of an interval continues after the service has cut a search short. */
 export type Cut =
   /** The rows from `atMs` on are complete. The time before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
@@ -76,7 +79,8 @@ export type Cut =
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // Pages are in order of message time. If the service cuts a search by receipt time short, any rows may be missing.
+  // Result pages are in order of message time. If a search by receipt time is cut short, rows may therefore be missing
+  // anywhere in its range.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };

@@ -27,7 +27,7 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // If the job has no records, checks that the query has an aggregation.
+    // A job without records is valid only if the query has an aggregation. This request fails if the query has none.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();

@@ -92,7 +92,10 @@ export class RowFilter {
     this.repeatedAtStart = 0;
   }
 
-  /** Called if the previous page lacked rows. The current page may then repeat rows of earlier pages. */
+  /**
+   * Counts the rows at the start of the current page that earlier pages already contained. Called if the previous page
+   * lacked rows.
+   */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
   }

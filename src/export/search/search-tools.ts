@@ -36,7 +36,7 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** The export is paused. Only searches that have no search job yet are stopped. */
+  /** The export is paused. A search stops only if its search job is not created yet. */
   | 'Paused'
   /** This process stops working on the export. */
   | 'ShutDown';

@@ -18,7 +18,7 @@ export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** True if the query finds the same rows in shorter time ranges (E8). */
+  /** True if searches of shorter time ranges together find the same rows as one search of the whole range (E8). */
   readonly isSplittable: boolean;
   /** True if the searched range ends 1 ms earlier, because the service includes the end (E10). */
   readonly isEndMoved: boolean;
@@ -31,7 +31,7 @@ export interface SearchFacts {
   readonly hasLostStatus: boolean;
   /** Result of the latest reading; undefined before. */
   readonly figures: RowFigures | undefined;
-  /** True if only the newest rows were read, whose number is already known. */
+  /** True if only the newest rows of the job were read, because an earlier count shows how many rows are needed. */
   readonly isReadInPart: boolean;
   /** True if all rows were read more than once, with different page sizes. */
   readonly isReadAgain: boolean;
@@ -66,19 +66,21 @@ export type Shortcoming =
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** The rows are committed. If `record` covers only the newer part of the time, the older part is searched next. */
+  /**
+   * The rows are committed. If `record` covers only the newer part of the interval, the older part is searched next.
+   */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** Count the rows by an aggregation, which has no message limit. */
+  /** The rows must be counted by an aggregation, because an aggregation has no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * Read all rows of the search job, perhaps again.
-   * - `anyOrder`: compare all rows to find duplicates (E9).
-   * - `mayLeave`: leave the oldest rows to the next search (E4).
+   * All rows of the search job must be read, perhaps again.
+   * - `anyOrder`: each row is compared with all other rows to find duplicates (E9).
+   * - `mayLeave`: the oldest rows may be left to the next search (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
-  /** Search with an end 1 ms earlier, because the service includes the end. */
+  /** The search is repeated with an end 1 ms earlier, because the service includes the end of a range (E10). */
   | { readonly kind: 'endsInclusive' }
   /** The newer half of the interval, from `atMs`, is searched first, and then the older half. */
   | { readonly kind: 'bisect'; readonly atMs: number }
@@ -105,7 +107,10 @@ export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts)
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/** Decides what happens after a search has ended. The first call comes before any row of the search is read. */
+/**
+ * Decides what happens to an interval after its search has ended. It is called for the first time before any row is
+ * read.
+ */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -142,8 +147,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the requested range. Rows at the end do not count at first, because some services
- * include the end of a range (E10).
+ * Returns the number of rows outside the requested range. Unless the range already ends 1 ms earlier, rows exactly at
+ * its end do not count, because some services include the end (E10).
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
@@ -154,7 +159,7 @@ function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
-  const problem = `${count} of ${figures.received} rows have ${time} outside the interval, such as ${timeText(strayMs)}`;
+  const problem = `${count} of ${figures.received} rows have ${time} outside the interval, for example ${timeText(strayMs)}`;
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
 }
 
@@ -205,8 +210,8 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
 }
 
 /**
- * Decides about a search that the service cut short, although its query cannot be split (E8). The missing rows cannot
- * be exported.
+ * Reports an interval as incomplete, because the service cut the search short and its query cannot be split (E8). The
+ * missing rows cannot be exported.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
@@ -236,20 +241,23 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // One search can return all rows of this millisecond, because the aggregation counted no more rows than the job. The
-  // search is repeated.
+  // The aggregation counted no more rows than the job reports, so one search can return all rows of this millisecond.
+  // The search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits the rows from `fromMs` if their number equals a separate count. */
+/**
+ * Commits the rows from `fromMs` on if a separate count confirms their number. Otherwise, the rows are read, counted or
+ * searched again.
+ */
 function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Duplicates may hide rows that were not read, so all rows are read.
+  // Duplicates among the newest rows may have taken the place of rows that were not read, so all rows are read.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates, so the rows must be counted by an aggregation.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -258,13 +266,17 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
 }
 
-/** True if the rows show that the count is not too small (E6). */
+/**
+ * True if all rows of the job were read, or if a row before the counted range was read. No row of the counted range was
+ * then left unread (E6).
+ */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /**
- * Requests a count by an aggregation. The count closes the search job, so rows with duplicates are read again before.
+ * Requests a count of the rows by an aggregation. Rows with duplicates are read again first, because the count closes
+ * the search job.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;

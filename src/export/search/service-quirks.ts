@@ -3,7 +3,10 @@ import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
-/** Factor that slightly shortens the expected duration if a search had ended at its first status request. */
+/**
+ * If a search had already ended at its first status request, its real duration was shorter than expected. The expected
+ * duration is then multiplied by this factor.
+ */
 const soonerRatio = 0.99;
 
 /** Maximum error in ms of the `Date` header, which has whole seconds. */
@@ -36,7 +39,10 @@ export class ServiceQuirks {
   /** Resolves when the first search ends; undefined while none runs. */
   #first: PromiseWithResolvers<void> | undefined;
 
-  /** Registers a search. Until the usual duration is known, only the first search requests its status early. */
+  /**
+   * Registers a search that begins. While the usual duration of a search is unknown, only the first search requests its
+   * status early.
+   */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
     if (this.#first) return { expectedMs: Number.POSITIVE_INFINITY, shown: this.#first.promise, ends: () => {} };
@@ -65,7 +71,10 @@ export class ServiceQuirks {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
-  /** Compares the clocks: an answer showed `dateMs` when logfleet's clock showed `nowMs`. */
+  /**
+   * Computes how far the service's clock is behind. An answer of the service showed `dateMs` when logfleet's clock
+   * showed `nowMs`.
+   */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
     this.clockBehindMs = Math.max(0, nowMs - dateMs);

@@ -2,7 +2,7 @@
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Possible lengths of a period. An hour or a day is a multiple of each length. */
+/** Possible lengths of a period. Each length divides a day into equal periods. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: 1_000, counts: [1, 2, 5, 10, 15, 30] },

@@ -76,7 +76,7 @@ const failed = { ...stalled, isFailed: true } as const;
 export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** Minimum difference in ms between two clocks that messages mention. */
+/** If two clocks differ by less than this number of ms, messages do not mention the difference. */
 const noteworthyBehindMs = 60_000;
 /** Maximum number of unknown field names in a message. */
 const namedFields = 3;
@@ -93,7 +93,10 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
-/** End of a sentence about the rows of a complete export. It says what the export's lowest proof level shows (E6). */
+/**
+ * Returns the end of a sentence about the rows of a complete export. It says how well the rows are checked, according
+ * to the lowest proof level of the export (E6).
+ */
 function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
   if (level === 'Search') return ', as many rows as the searches reported';
   const means = level === 'Digest' ? 'digests' : 'counts';
@@ -153,7 +156,7 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  // On the command line, each run of an export has its own deadline.
+  // On the command line, the deadline counts from the start of each run, so another run can continue the export.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
   const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
@@ -263,7 +266,8 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
   // Another search of the same range would reach the message limit again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // `incompletePolicy: Keep` does not help, because such results are never written (E5).
+  // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that
+  // ended early are never written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }

@@ -32,7 +32,7 @@ const spacingMs = 2_000;
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** Adds a sample. Removes earlier samples that have more rows. */
+  /** Adds a sample. Removes earlier samples that are too old or have more rows than the new sample. */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);

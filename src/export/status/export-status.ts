@@ -115,7 +115,9 @@ export function exportStatusWriter(
   });
 }
 
-/** Fields whose changes are written immediately. Numbers that change often are written later. */
+/**
+ * Returns the fields whose changes are written to the status immediately. Numbers that change often are written later.
+ */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, kubernetesJob, conditions } = status;
@@ -127,7 +129,9 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/** Builds the numbers of the status that change often. Until the destination is read, only the state changes. */
+/**
+ * Builds the status fields with numbers that change often. Until the destination is read, only the state is updated.
+ */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };

@@ -1,6 +1,6 @@
 /**
- * Decides how long conditions of an earlier process stay in the status (H1), because a restarted process must read the
- * destination before it can replace them.
+ * Decides how long the status keeps the conditions that an earlier process wrote (H1). A restarted process must read
+ * the destination before it can replace these conditions.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -9,8 +9,8 @@ import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
 /**
- * Reasons that concern the spec or the Secrets. A process that can use the spec and the Secrets replaces these
- * conditions immediately.
+ * Reasons of conditions about the spec or the Secrets. A process that can use the spec and the Secrets replaces such
+ * conditions of an earlier process immediately.
  */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
@@ -18,7 +18,7 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons that stay in the status until this process has committed an interval. */
+/** Reasons of conditions that stay in the status until this process has committed an interval. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -31,8 +31,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True if the conditions of an earlier process still apply, because this process has seen nothing that disproves them.
- * `doneAtFirst` is the number of intervals that were committed when this process started.
+ * Returns whether the status keeps the conditions that an earlier process wrote, because this process has found nothing
+ * that disproves them. `doneAtFirst` is the number of intervals that were committed when this process started.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -57,9 +57,9 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly limits: ExportLimits;
   /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
-  /** Monotonic time until which this worker leaves some segments to other workers. */
+  /** Until this monotonic time, this worker does not search some of the segments that belong to other workers. */
   readonly patientUntilMs: number;
-  /** Monotonic time until which only the first worker compares rows with the service. */
+  /** Monotonic time from which this worker may replace the first worker and compare rows with the service. */
   readonly standInAtMs: number;
   readonly now: ExportMoment;
 }
@@ -76,7 +76,7 @@ export type Wait =
   /** Commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** Some intervals wait until a user acts. `isRest` is true if every unfinished interval waits for a user. */
+  /** Some intervals wait for a user's action. `isRest` is true if all unfinished intervals wait for a user's action. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /** All remaining rows are too recent. The next search starts at the wall time `untilMs` at the earliest. */
   | { readonly kind: 'settling'; readonly untilMs: number }
@@ -90,7 +90,7 @@ export interface ExportProgress {
   /** Ratio of the searches that is done, 0 to 1. Unlike `coveredRatio`, it reaches 1 while a digest is left. */
   readonly searchesDone: number;
   readonly intervalsDone: number;
-  /** Expected number of intervals: committed ones and unfinished segments. */
+  /** Expected number of intervals: the committed intervals and the segments that are not finished yet. */
   readonly intervalsPlanned: number;
   readonly rows: number;
   readonly bytes: number;
@@ -103,7 +103,10 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly start: readonly SearchOrder[];
   /** Searches that must stop without a commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /** Searches close to the service's maximum duration. Their rows are committed now (E13). */
+  /**
+   * Searches that are close to the service's maximum duration. They are ended now, and the rows found so far are
+   * committed (E13).
+   */
   readonly endAsCut: readonly S[];
   /** True if the whole time range has commit records. */
   readonly isCovered: boolean;
@@ -117,7 +120,10 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Value in place of the segment number, for a delay that concerns several segments. */
+/**
+ * Replaces the segment number in a delay of the digest (the comparison with the service), which concerns several
+ * segments.
+ */
 export const digestSegment = -1;
 
 /** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes to read the rows. */
@@ -175,10 +181,7 @@ function refusalOf(
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
 
-/**
- * Number of searches that may start before `maxMessages` is reached. The export exceeds it by at most the rows of one
- * search.
- */
+/** Returns how many searches may start, so that the export exceeds `maxMessages` by at most the rows of one search. */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
   if (maxMessages === undefined) return Number.POSITIVE_INFINITY;
@@ -292,7 +295,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/** Returns why the comparison with the service waits: for a user, or for the first worker. */
+/** Returns what the comparison with the service waits for: an action of a user, or the first worker. */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);

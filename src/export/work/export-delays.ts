@@ -39,7 +39,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Maximum number of consecutive failures that are not reported, because they often end soon. */
+/** Number of consecutive failures that are not reported yet, because failures often end soon. */
 const toleratedFailures = 3;
 /** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;
@@ -53,10 +53,10 @@ export class ExportDelays {
   /** For each interval, the number of searches that found the interval incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination after which a probe file was written. */
+  /** Last failure of the destination that was followed by a probe file. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True once a search has succeeded. Before that, every failure is reported. */
+  /** True once a search has succeeded. Until then, even the first failure is reported. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -85,7 +85,7 @@ export class ExportDelays {
     return this.#trouble?.error;
   }
 
-  /** True if a probe file must be written, because the destination failed. */
+  /** True if the destination failed, so that a probe file must be written to test the destination. */
   get needsProbe(): boolean {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
@@ -115,8 +115,8 @@ export class ExportDelays {
     if (this.trouble) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // If several refusals are equal, the first one is kept. Otherwise the address of each refused request would change
-    // the status.
+    // If the same refusal occurs again, the status keeps the first error. Each error names the address of its request,
+    // so the status would otherwise change each time.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
@@ -190,7 +190,7 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Returns the delay in ms after a failure that only another export can avoid; undefined for other failures. */
+/** Returns the delay in ms after a failure that only another SearchExport can avoid; undefined for other failures. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

@@ -62,7 +62,7 @@ const mostRounds = 3;
 const repeatsText =
   `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
-/** Limits that allow no work. They apply until the first call of `advance`. */
+/** Limits that allow no work. They are used until the first call of `advance`. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -114,7 +114,7 @@ export class ExportWork {
     });
   }
 
-  /** True while the planning has search jobs whose results must be kept. */
+  /** True while a search job is open whose results the planning still needs. */
   get isPlanning(): boolean {
     const planning = this.#planning;
     // While the planning waits, its only search job is a test search, whose rows are not used.
@@ -122,7 +122,7 @@ export class ExportWork {
     return planning.jobs.views.length > 0;
   }
 
-  /** Starts the work that the limits allow, and returns its state. */
+  /** Starts all work that the limits allow. Returns the state of the work for the status. */
   advance(limits: WorkLimits): WorkView {
     return this.#clock.hold(() => this.#advance(limits));
   }
@@ -184,7 +184,7 @@ export class ExportWork {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
-  /** Monotonic time until which this worker leaves some segments to other workers. */
+  /** Until this monotonic time, this worker does not search some of the segments that belong to other workers. */
   get #patientUntilMs(): number {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
@@ -250,7 +250,8 @@ export class ExportWork {
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // A change of `settleDelay` changes which rows are old enough to be searched (E11).
+    // A planning that began with another `settleDelay` is outdated, because `settleDelay` decides which rows are old
+    // enough to be searched (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -343,7 +344,7 @@ export class ExportWork {
 
   async #readRecords(): Promise<void> {
     await this.#stored.readRecords();
-    // Ends the delays of intervals that another process has committed.
+    // The delays of intervals that another process has committed are no longer needed.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
@@ -372,14 +373,14 @@ export class ExportWork {
     }
   }
 
-  /** Reason why neither a search nor the planning may start, such as a pause. */
+  /** Reason why neither searches nor the planning may start, such as a pause. Undefined if they may start. */
   get #halt(): Wait | undefined {
     return haltOf(this.#limits, this.#clock.now(), this.#endedBytes);
   }
 
   /**
-   * Reason why an export without a plan does not start. The deadline counts only after the destination was read,
-   * because the export may already be complete.
+   * Reason why the planning does not start. The deadline counts only after the destination was read, because the export
+   * may already be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { quirks, task } = this.#options;
@@ -434,8 +435,9 @@ export class ExportWork {
   }
 
   /**
-   * Expected time in ms until the digest has confirmed all rows. The digest covers the whole range, so it probably takes at least as long
-   * as a search, or as the aggregation that counted the rows for the plan. Undefined if the digest already takes longer than that.
+   * Expected time in ms until the digest (the comparison with the service) has confirmed all rows; undefined if it
+   * already takes longer than expected. The digest covers the whole range, so it probably takes as long as a search or
+   * a counting aggregation.
    */
   #digestMs(decision: ExportDecision | undefined): number | undefined {
     if (!decision?.isDigestLeft) return 0;

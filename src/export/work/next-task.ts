@@ -1,8 +1,8 @@
 /**
  * Decides which task of an export runs next, besides its searches. A pure function.
  *
- * The stage shows what is known about the destination: not read (`loading`), no plan (`planning`), a plan (`planned`),
- * a manifest (`complete`).
+ * `stage` says what the destination contains: no plan (`planning`), a plan (`planned`) or a manifest (`complete`). It
+ * is `loading` until the destination is read.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Coverage } from '../../destination/coverage.ts';
@@ -28,7 +28,7 @@ export interface TaskFacts {
   readonly stored: Pick<StoredExport, 'stage' | 'recordsState' | 'isUntidy' | 'verdicts'>;
   /** True while a failure delays the whole export. */
   readonly isHeld: boolean;
-  /** True if a probe file must be written, because the destination failed. */
+  /** True if the destination failed, so that a probe file must be written to test the destination. */
   readonly needsProbe: boolean;
   readonly isPaused: boolean;
   /** True if no limit prevents planning. */

@@ -69,7 +69,8 @@ function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
 }
 
 /**
- * Divides a commit record's rows among histogram periods. Undefined if the histogram has more rows than were written.
+ * Divides the rows of a commit record among the periods of a histogram. Returns undefined if the histogram has more
+ * rows than were written.
  */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,

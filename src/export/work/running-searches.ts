@@ -45,7 +45,10 @@ export class RunningSearches {
   readonly #options: RunningSearchesOptions;
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
-  /** Searches that began before a user changed `incompletePolicy` to `Keep`. */
+  /**
+   * Searches that were running when a user changed `incompletePolicy` to `Keep`. If one of these searches ends as
+   * incomplete, its interval is searched again.
+   */
   #ofFormerPolicy = new WeakSet<Search>();
 
   constructor(options: RunningSearchesOptions) {
@@ -132,7 +135,7 @@ export class RunningSearches {
     }
   }
 
-  /** Shows a message in the status until the interval is committed. */
+  /** Adds a message to the status. The message is removed when the interval is committed. */
   #tell(order: SearchOrder, message: string): void {
     this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
@@ -144,7 +147,7 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // If an upload is missing, another process has usually finished the export.
+    // If an upload has disappeared, another process has usually finished the export and removed the upload.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);

@@ -33,10 +33,10 @@ const tidyDelayMs = longestSilenceMs + 60_000;
 const readingsOfNames = 20;
 
 /**
- * Whether the commit records in memory are current.
- * - `old`: another process may have written more.
- * - `doubted`: some may have changed.
- * - `reading`: they are being read.
+ * Whether the commit records in memory are the same as at the destination.
+ * - `old`: another process may have written new commit records.
+ * - `doubted`: a user may have changed or removed commit records.
+ * - `reading`: the commit records are being read.
  */
 export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
 
@@ -129,7 +129,7 @@ export class StoredExport {
    * ended.
    */
   async tidy(): Promise<void> {
-    // Sets the time of the next attempt first, because the removal may fail.
+    // The time of the next attempt is set before the removal, because the removal may fail.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
@@ -159,7 +159,7 @@ export class StoredExport {
     await this.#destination?.close();
   }
 
-  /** Uses the plan at the destination. Throws if its time range differs. */
+  /** Uses the plan that is stored at the destination. Throws if the plan has another time range than the export. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -178,11 +178,11 @@ export class StoredExport {
     this.#recordsState = 'doubted';
   }
 
-  /** From time to time, requests that contradictory commit records are read again. */
+  /** Requests that contradictory commit records are read again, at most once every `stallRetryMs`. */
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
-    // A user may have changed a commit record that was already read.
+    // A user may have changed a commit record that was already read, so sometimes all commit records are read again.
     this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
   }
 

@@ -39,7 +39,10 @@ export interface WorkView {
   readonly location: string | undefined;
   /** Progress of the export; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
-  /** Expected time in ms until the digest has confirmed all rows; 0 if no digest is left, undefined if unknown. */
+  /**
+   * Expected time in ms until the digest (the comparison with the service) has confirmed all rows; 0 if no digest is
+   * left, undefined if unknown.
+   */
   readonly digestMs: number | undefined;
   /** Committed intervals in order of time. */
   readonly intervals: readonly CommitRecord[];
@@ -67,12 +70,15 @@ export interface WorkView {
   readonly messages: readonly string[];
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
-  /** Unknown names in `output.fields`. Empty if another process read some of the rows. */
+  /**
+   * Unknown names in `output.fields`. Empty if another process read some of the rows, because those rows may contain
+   * the fields.
+   */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
   /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which this state may change without an event; infinite if it cannot. */
+  /** Time in ms after which the work may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }

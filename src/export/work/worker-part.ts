@@ -40,8 +40,8 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 }
 
 /**
- * Segments that a worker may search, in order. `isPatient`: the worker still waits for others. `parallelism`: searches
- * of each worker at the same time.
+ * Returns the segments that a worker may search, in order. If `isPatient` is true, the worker leaves some segments to
+ * their owners. `parallelism` is the number of parallel searches of each worker.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
@@ -59,7 +59,7 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Number of segments that this worker leaves to the worker that owns them: a little more than half. */
+/** Returns how many of another worker's segments are left to that worker: a little more than half. */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
