@@ -3,7 +3,7 @@
  * 10.3). A text that would lose precision goes to the extra column.
  */
 
-/** Result of parsing a text. `fits` is false if no value of the type equals the text exactly. */
+/** Result of parsing a text. `fits` is false if the text has no exact value of this type. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;

@@ -264,8 +264,7 @@ class RangePlanning {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // Counting the rows of the range probably takes as long as the first search, so the duration of that search is
-    // expected.
+    // An aggregation that counts the rows probably takes as long as the first search, so that duration is expected.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
@@ -291,8 +290,7 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The service did not cut the first search short, so its message limit is higher than the number of rows of this
-    // search.
+    // The first search was not cut short, so the service's message limit is higher than the row count of this search.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
