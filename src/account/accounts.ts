@@ -47,7 +47,10 @@ export interface Account {
 const secretMaxAgeMs = 60_000;
 /** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
 const idleMs = 3_600_000;
-/** Maximum time in ms after the delay of a rejected key in which a rejection counts as a repeated one. */
+/**
+ * Time in ms after the end of a rejected key's delay. If the key is rejected again within this time, the next delay is
+ * longer.
+ */
 const recheckMs = 60_000;
 
 export interface AccountsOptions extends Omit<Ports, 'random'> {
@@ -55,7 +58,9 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly connect: Connect;
   /** Leadership of this process. Only the leader sends requests (L1). */
   readonly leadership: Leadership;
-  /** Shares of the request limits that worker pods use instead of the operator (B8). */
+  /**
+   * Shares of the users' request limits that are reserved for worker pods (B8). The operator does not use these shares.
+   */
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
@@ -74,7 +79,7 @@ interface Shared {
  * retry.
  */
 interface Refusal {
-  /** Number of earlier rejections of the same key. Each of them followed a new check of the key. */
+  /** Number of earlier rejections of the same key. Rejections that arrive during the delay are not counted. */
   readonly earlier: number;
   readonly untilMs: number;
 }
@@ -87,8 +92,8 @@ interface SecretEntry {
   /** Monotonic time in ms at which the Secret was found to be outdated; undefined while its content is current. */
   staleAtMs: number | undefined;
   /**
-   * Number of changes of Secrets (`AwaitedSecrets.changes`) that were observed before this account last read its
-   * Secret.
+   * Value of `AwaitedSecrets.changes` before the last read of this Secret. If the present value is greater, a Secret
+   * may have changed since.
    */
   changes: number;
   reading: Promise<Shared> | undefined;
@@ -151,8 +156,8 @@ export class Accounts {
     // Several requests with the rejected key may have been in flight at once. Their rejections count as one check of
     // the key.
     if (nowMs < untilMs) return shown;
-    // A key that is still rejected is rejected by the first request after the delay. A later rejection is a new one,
-    // because requests have succeeded since.
+    // If the key is still wrong, the first request after the delay is rejected. A rejection that arrives much later
+    // counts as the first one, because requests with the key have succeeded meanwhile.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;

@@ -98,7 +98,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If the former content of the Secret is unknown, its next read counts as a change.
+      // If the former content of the Secret is unknown, a placeholder stands for it, so that the next read counts as a
+      // change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -137,7 +138,8 @@ export class AwaitedSecrets {
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // A temporary error is not reused. An error that a user must fix is returned to all callers for five seconds.
+        // A temporary error is dropped, so that the next caller reads the Secret again. An error that a user must fix
+        // is returned to all callers for five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },

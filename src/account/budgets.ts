@@ -34,7 +34,9 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /** Shares of the request limits that worker pods use instead of the operator (B8). */
+  /**
+   * Shares of the users' request limits that are reserved for worker pods (B8). The operator does not use these shares.
+   */
   readonly shares?: WorkerShares;
   /** Request limits of this process. Default: the limits of the service. */
   readonly limits?: RequestLimits;
@@ -58,8 +60,8 @@ export class Budgets {
 
   /**
    * Sets each budget to the smallest limits that the user's Secrets set, and forgets unused budgets.
-   * @param leaving credentials in no Secret that still have requests in flight; their limits apply only if the user has
-   * no other Secret
+   * @param leaving credentials that no Secret contains any more, but whose requests are still in flight; their limits
+   * apply only if the user has no other Secret
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -124,8 +126,8 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // A worker sends requests with only one access key, but its share reduces the limit of each access key of the
-      // user.
+      // A share names only the user. Therefore it reduces the limit of each access key of the user, although a worker
+      // uses only one key.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
@@ -164,8 +166,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // The leadership is read now, so that `sinceMs` is the start of the leadership and not the time of the first
-    // request.
+    // The leadership is read now, so that `sinceMs` is the time at which the leadership began, and not the time of the
+    // first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -51,7 +51,7 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // The operator keeps its own minimum of requests, even if a user lowers the limits while Jobs run.
+  // The operator keeps a minimum of requests for itself, even if a user lowers the limits while Jobs run.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -101,8 +101,8 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves up to `wanted.workers` shares before a Job is created. Returns undefined if no share is free, or if pods
-   * of a former Job of the same name may still run.
+   * Reserves up to `wanted.workers` shares for a Job that will be created. Returns undefined if no share is free, or if
+   * pods of an earlier Job with the same name may still run.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);

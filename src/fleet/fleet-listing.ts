@@ -62,10 +62,16 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Secrets about which a policy was notified since the last read of the whole list began. */
+  /**
+   * Secrets that their policies were already asked to check (`doubtSecret`) since the last scheduled read of the whole
+   * list.
+   */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether idle policies know of a problem, and must be notified when the problem ends. */
+  /**
+   * Whether policies were notified of a failed read. When reads succeed again, idle policies must then also be
+   * notified.
+   */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -80,7 +86,7 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Common order of the lists for two builds. Undefined when one list shows all collectors. */
+  /** Common order of the collectors in the lists for two builds. Undefined if one list shows all collectors. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -143,7 +149,10 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
-  /** Page of the list that shows this collector, or that will show it after its upgrade. */
+  /**
+   * Returns the page of the list that shows this collector. If the list hides the collector now, returns the page that
+   * will show it after its upgrade.
+   */
   pageOf(id: string): number | undefined {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -163,7 +172,10 @@ export class FleetListing {
     return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
   }
 
-  /** Monotonic time in ms of the last request for this page since the newest read of the whole list. */
+  /**
+   * Monotonic time in ms at which the newest answered request for this page was sent. Undefined if there was none since
+   * the newest read of the whole list.
+   */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
   }
@@ -290,7 +302,8 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // The loop starts only after all reads of this turn of the event loop were requested.
+      // The loop starts only after the running code, so that the code can request several reads before the first one is
+      // sent.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -301,7 +314,8 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // The loop does not `await` between its last check for requested reads and this line, so it misses no request.
+      // There is no `await` between the loop's last check for requested reads and this line, so no requested read is
+      // missed.
       this.#running = false;
     }
   }
@@ -310,7 +324,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return { kind: 'builds', read: () => this.#readBuilds() };
     }
-    // Single pages are read before the whole list, because running upgrades wait for these pages.
+    // Single pages are read before the whole list, because decisions about running upgrades wait for these pages.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -342,8 +356,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies the policies whose collectors have new rows.
-   * @param isForAll whether idle policies are also notified
+   * Notifies the policies that are not idle, and the idle policies whose collectors have new rows.
+   * @param isForAll whether all idle policies are also notified
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
@@ -396,7 +410,8 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // The list for the second build only adds collectors that the first list hides.
+    // The list for the second build only adds the collectors that the first list hides, so its positions are not
+    // stored.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -455,7 +470,10 @@ export class FleetListing {
     return undefined;
   }
 
-  /** Returns whether the listing may hide a collector. If this is uncertain, the first read returns true. */
+  /**
+   * Returns whether the listing may hide a collector. Also returns true if there is no list for another build to check
+   * this.
+   */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
     const witness = view.witness(counts, this.#completeSinceMs === undefined);
@@ -484,8 +502,8 @@ export class FleetListing {
   }
 
   /**
-   * Reads a part of the listing for `build`. Returns whether it shows more collectors on other builds than the sweep
-   * has seen.
+   * Returns whether the list for `build` shows collectors that the sweep has not seen. Reads only one page, which
+   * begins where the list should end.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -496,7 +514,8 @@ export class FleetListing {
   }
 
   /**
-   * Answer to a list request; undefined if the service refused the number of rows, so that fewer are requested next.
+   * Returns the answer to a list request. Returns undefined if the service refused the number of rows; the next request
+   * then asks for fewer rows.
    */
   async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
     try {
@@ -518,8 +537,7 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A page whose read failed is read again before the sweep continues. If no page is left, the sweep replaces the
-    // failed read.
+    // If no single page is requested any more, the sweep replaces the failed page reads, so their failure ends.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

@@ -163,11 +163,14 @@ export class FleetRows {
     return row.collector;
   }
 
-  /** Updates the row of a collector. Unchanged strings are kept, so that the memory of the new page can be freed. */
+  /**
+   * Updates the row of a collector. Strings that did not change are not replaced, so that the memory of the new page
+   * can be freed.
+   */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // The service may answer with a `lastSeenAliveMs` that is older than in an earlier answer.
+    // An answer may contain an older `lastSeenAliveMs` than an earlier answer, so the newest value is kept.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

@@ -1,8 +1,9 @@
 /**
- * Predicts where a collector will appear in a list that hides the collector now. When every build is in use, the list
- * for any build hides collectors, so the lists for two builds are merged.
+ * Predicts the position at which a hidden collector will appear in a list. When every build is in use, the list for any
+ * build hides collectors, so the lists for two builds are merged.
  *
- * The prediction may be wrong, because the order of lists is undocumented (4.6).
+ * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of the
+ * service's specification).
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
@@ -12,13 +13,14 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each index in the order: how many collectors before this index the first list shows. */
+  /** Number of collectors before each index of the order that the first list shows. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Merges two lists of collectors. A collector that is in neither list keeps its position from the former order.
-   * @param present whether a collector of the former order still exists
+   * Merges two lists of collectors into one order. A collector that is in neither list keeps its position from the
+   * former order.
+   * @param present returns whether a collector of the former order still exists
    */
   constructor(
     former: ListOrder | undefined,
@@ -71,7 +73,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Collectors that only the second list contains are inserted if they come before `one`.
+    // Inserts the collectors that only the second list contains, if they belong before `one`.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);

@@ -41,7 +41,10 @@ export class View {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /** Returns a view for another build that no collector runs, if there is one. */
+  /**
+   * Returns a view for another build that no collector runs and no policy targets. Undefined if there is no such build,
+   * or if this view already has a second build.
+   */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -51,9 +54,9 @@ export class View {
   }
 
   /**
-   * Returns a build whose listing can show that this view hides collectors, if there is one.
+   * Returns another build whose list can show whether this view hides collectors. Undefined if there is none.
    * @param counts number of known collectors by version
-   * @param strict whether to use only a build that no policy targets, which may raise a false alarm
+   * @param strict whether a build that a policy targets is never returned
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);
@@ -94,7 +97,8 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for this build hides collectors that run it, so the list for a second build is also needed.
+  // The list for this build hides the collectors that run it, so the list for a second build must show these
+  // collectors.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

@@ -22,7 +22,7 @@ export interface Selection {
   /** Condition that every matching collector meets; undefined if any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called when a selected collector changes, once until the next `takeChanged`. */
+  /** Called when a selected collector changes. It is not called again until the policy calls `takeChanged`. */
   readonly onChange: () => void;
 }
 
@@ -30,22 +30,22 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of prefixes of each length, so that the index looks up only these lengths. */
+  /** Number of stored prefixes of each length. The index looks up only prefixes of these lengths. */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies whose selector must be evaluated for each changed row. */
+  /** Policies whose selector has no anchor, so that the selector must be evaluated for each changed row. */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe single collectors, by collector id. */
+  /** Policies that observe single collectors (`follow`), by collector id. */
   readonly #followers = new Multimap();
   /** Collectors that changed since the policy's last call of `takeChanged`, by policy. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
-  /** Replaces the selector of a policy. Earlier changes are dropped. */
+  /** Sets the selector of a policy. Changes that were recorded for its former selector are dropped. */
   enter(policy: string, selection: Selection): void {
     this.#remove(policy);
     this.#selections.set(policy, selection);
@@ -67,7 +67,7 @@ export class MemberIndex {
     this.#concerned.delete(policy);
   }
 
-  /** Passes every change of this collector to the policy, even if the policy does not select the collector. */
+  /** Records every later change of this collector for the policy, even if the policy does not select the collector. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -76,7 +76,10 @@ export class MemberIndex {
     this.#followers.delete(id, policy);
   }
 
-  /** Records that a row was added or changed, or removed if `collector` is undefined. */
+  /**
+   * Records for the policies that the row of a collector was added, changed or removed. If the row was removed,
+   * `collector` is undefined.
+   */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
     if (!collector) return;

@@ -26,7 +26,7 @@ export interface Flight {
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Monotonic time in ms since which the upgrade is known to run. */
+  /** Monotonic time in ms since which this process knows that the upgrade runs. */
   readonly sinceMs: number;
 }
 
@@ -48,7 +48,10 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must be notified that owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** Functions that update the claims of policies whose claims lack new collectors. */
+  /**
+   * Functions that update the claims of policies, by uid of the policy. The claims of these policies lack new
+   * collectors.
+   */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
@@ -75,7 +78,10 @@ export class Ownership {
     this.announce();
   }
 
-  /** Records that a policy's claims are outdated. `claimNew` updates the claims. */
+  /**
+   * Records that a policy's claims lack new collectors. A later call of `catchUp` for another policy updates the claims
+   * with `claimNew`.
+   */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
@@ -148,14 +154,15 @@ export class Ownership {
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade of a collector. The upgrade is running, or a list must still confirm its result. */
+  /** Records an upgrade that is running, or whose result no list has shown yet. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
 
   /**
-   * Monotonic time in ms at which another policy's upgrade of this collector ended, if any.
-   * @param isForgotten whether this policy's ledger lacks the collector; the policy's own upgrades then count as well
+   * Monotonic time in ms at which another policy's upgrade of this collector ended. Undefined if there was none.
+   * @param isForgotten whether this policy's ledger has no entry for the collector; then this policy's own accepted
+   * upgrades also count
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -186,8 +193,9 @@ export class Ownership {
   }
 
   /**
-   * Forgets upgrades of deleted policies that began before `beforeMs`, and old ended upgrades.
-   * @param seenMs monotonic time in ms; lists have shown all upgrades that ended before this time (U8)
+   * Forgets running upgrades of deleted policies that began before `beforeMs`, and upgrades that ended before both
+   * times.
+   * @param seenMs monotonic time in ms; lists have shown the results of all upgrades that ended before this time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // The upgrades are sorted by end time, so the loop stops at the first upgrade that must be kept.

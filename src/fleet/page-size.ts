@@ -14,11 +14,11 @@ export class PageSize {
   #limit: number = firstLimit;
   /** Largest number of rows that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /** Number of rows on a full page if the service returns fewer than requested. */
+  /** Number of rows on a full page. Set only if the service returns fewer rows than requested. */
   #cut: number | undefined;
   /** Largest number of rows on a page of the current read of the list. */
   #largest = 0;
-  /** Whether the previous page had fewer rows than requested. */
+  /** Whether the previous page had fewer rows than were requested. */
   #wasShort = false;
 
   /** Number of rows to request next. */
@@ -45,7 +45,10 @@ export class PageSize {
     return true;
   }
 
-  /** Records how many rows an answer contained. Returns whether the list ends with this answer. */
+  /**
+   * Records the number of rows in an answer. Returns true if the answer is empty, because only an empty page ends the
+   * list.
+   */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
     this.#wasShort = rows < limit;

@@ -53,13 +53,13 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy whose status is correct and that has nothing to do need not wait for the claims of other policies.
+    // An idle policy does not wait for the claims of other policies if its status is already correct.
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // The counts may have changed while the decision was stored. If so, the next decision corrects them immediately.
+    // If the counts changed while the decision was stored, the next decision follows immediately and corrects them.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
@@ -85,7 +85,8 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The shown conditions still hold, so this write only confirms requests that users made with annotations.
+    // The conditions in the status still hold, so the status is written only to confirm requests that users made with
+    // annotations.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
@@ -107,7 +108,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The ledger may not contain these upgrades, so they must not be requested.
+      // The ledger may not contain the new attempts, so their upgrades must not be requested.
       posting.withdraw(post);
       throw error;
     }
@@ -142,8 +143,8 @@ export class Applier {
 /** Milliseconds until the operator evaluates the policy again, unless an event triggers the evaluation earlier. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because the policy is notified when its Secret changes (C2) or when a refused request was
-  // repeated.
+  // No timer is needed, because an event notifies the policy: a change of its Secret (C2), or the repetition of the
+  // refused request.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

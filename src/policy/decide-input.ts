@@ -18,7 +18,7 @@ export interface Overlap {
   readonly collectors: number;
 }
 
-/** Members of the collector listing that a decision reads. */
+/** Methods of the collector listing that a decision calls. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
@@ -40,7 +40,7 @@ export interface Observation {
   /** Collectors with an unsent or unanswered upgrade request of this process. */
   readonly inFlight: ReadonlySet<string>;
   /**
-   * Number of upgrades that are stored and not requested yet. They are withdrawn if the policy may no longer start
+   * Number of upgrades that are stored but not requested yet. They are withdrawn if the policy may no longer start
    * upgrades.
    */
   readonly unsent: number;

@@ -44,13 +44,16 @@ export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * Whether this decision must store a ledger. Otherwise the status contains everything that another process needs
+   * Whether this decision must store a ledger. If not, the status alone contains everything that another process needs
    * (U1).
    */
   readonly needsLedger: boolean;
   /** Ledger entries of the upgrades to request after `changes` are stored (U2). */
   readonly post: readonly Entry[];
-  /** Which kinds of its own requests the policy still needs. When a kind is no longer needed, its failure ends. */
+  /**
+   * Whether the policy still needs each kind of its own requests. The failure of a kind ends when the policy does not
+   * need it.
+   */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
@@ -60,7 +63,7 @@ export interface Decision extends LedgerChange {
   readonly health: Health;
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
-  /** Number of the policy's collectors and counts by state, both after this decision. */
+  /** Number of the policy's collectors, in total and by state, after this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
   /** Number of upgrades that this decision withdraws before they are requested. */
   readonly unsent: number;
@@ -87,7 +90,7 @@ export function decide(input: DecideInput): Decision {
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
-  // After a stage has started or a user has retried the rollout, the next decision follows immediately.
+  // After a stage has started, or after a user's retry, the next decision follows immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
@@ -125,8 +128,9 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Returns which kinds of requests the policy needs next. While POSTs pause after a failure, they are needed for
- * collectors that are left to upgrade. Between two upgrades, task reads may be needed for the next upgrade.
+ * Returns which kinds of requests the policy needs next. POSTs are needed for unanswered attempts and new upgrades.
+ * While POSTs pause after a failure, they are also needed for collectors that are left to upgrade. Without a running
+ * upgrade, task reads are needed if POSTs are, because the next upgrade needs them.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -140,8 +144,8 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
 }
 
 /**
- * Computes counts, lists and estimated end for status. Called only when status is written, because this reads the whole
- * ledger.
+ * Computes the counts, lists and estimated end for the status. Called only when the status is written, because this
+ * reads the whole ledger.
  */
 export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
@@ -267,7 +271,7 @@ function estimateEndMs(
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
 }
 
-/** Returns whether a check after a rollback will finish without a user. */
+/** Returns whether a running check after a rollback can finish without a user. */
 function isChecking({ recovery }: RolloutState): boolean {
   return recovery !== undefined && recovery.error?.handling.kind !== 'stall';
 }

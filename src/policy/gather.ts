@@ -19,17 +19,21 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result that is returned while no decision about the policy is possible. */
+/** Result of gathering while no decision about the policy is possible. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
   /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
   /**
-   * Build that becomes the target next. Set if the policy has no target, because all builds are younger than `minAge`.
+   * Build that becomes the target next, with a message for the status. Set if the policy has no target, because all
+   * builds are younger than `minAge`.
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
-  /** Facts that are known before the collectors are read. Undefined if the Secret or the ledger cannot be used. */
+  /**
+   * Facts that show whether the conditions in the status still hold. Undefined if the Secret or the ledger cannot be
+   * used.
+   */
   readonly soFar?: SoFar;
 }
 
@@ -46,7 +50,7 @@ export interface Ready {
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Answers and task statuses on which the decision is based. They are kept until the decision is stored. */
+  /** Answers and task statuses that the decision uses. They are kept until the decision is stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;
@@ -62,7 +66,7 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
-  /** Values of the annotations with which a person asked to repeat failed requests at once. */
+  /** Values of the annotations that ask to repeat failed requests immediately. */
   #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
@@ -125,7 +129,7 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /** Reads the ledger unless it is in memory, and forgets the statuses of ended tasks (U3). */
+  /** Reads the ledger unless it is in memory. Forgets the statuses of tasks that are not open in the ledger (U3). */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { kept, tasks } = this.#runtime;
     const isReadAnew = kept.known === undefined;
@@ -143,7 +147,7 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /** Records since when each build is offered, if the policy sets `minAge`. */
+  /** Records the time since which the service offers each build, if the policy sets `minAge`. */
   async #recordBuilds({ spec: { target } }: CollectorVersionPolicy, { account, listing }: Bound): Promise<void> {
     const builds = listing.builds()?.list;
     if (builds === undefined || minAgeMs(target) === 0) return;
@@ -191,8 +195,8 @@ export class Gatherer {
   }
 
   /**
-   * Result for a policy whose collectors are not known yet. A rollback continues even if the target build is missing
-   * (R7).
+   * Returns the result for a policy whose collectors are not known yet. During a rollback, a missing target build is
+   * not reported, because a rollback does not need it (R7).
    */
   #unread(
     { account, listing }: Bound,
@@ -207,7 +211,9 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
 
-  /** Result for a policy that cannot read its collectors. Other policies no longer wait for this policy. */
+  /**
+   * Returns the result for a policy that cannot read its collectors. Other policies then do not wait for its claims.
+   */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
     const { turns } = environment;
@@ -246,7 +252,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The former rollout is added to the history in the status with its final counts.
+    // The history in the status shows the former rollout with its final counts, so these counts are needed here.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -268,7 +274,7 @@ function whyNotOffered(verdict: TargetVerdict, target: string | undefined): stri
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/** Returns the answers whose upgrades have not ended according to the ledger. All other answers are outdated. */
+/** Returns the answers to attempts that are still open in the ledger. All other answers are outdated. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

@@ -30,7 +30,8 @@ export class PolicyRuntime implements PostingPolicy {
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
   /**
-   * Whether the counts changed while the last decision was stored. If so, the next decision must write the status (H3).
+   * Whether the counts changed while the last decision was stored, so that the next decision must write the status
+   * (H3).
    */
   isStatusOutdated = false;
   readonly #term: number;
@@ -80,7 +81,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 
-  /** Stops the runtime. Unsent upgrades are removed from the ownership table (U13). */
+  /** Stops the runtime. Upgrades whose requests were not sent are removed from the ownership table (U13). */
   close(): void {
     const { binding } = this;
     this.#closed = true;
@@ -125,11 +126,11 @@ export class PolicyRuntime implements PostingPolicy {
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
       !asksToAbort(newest, kept.known.header) &&
-      // A decision must evaluate the failed upgrade before another upgrade starts.
+      // After a failed upgrade, no other upgrade is requested until a decision has evaluated the failure.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Another policy may take the collector over until the upgrade request is sent (U13).
+      // Before the first request is sent, a policy that takes precedence may still take the collector over (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }

@@ -112,8 +112,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Whether the service refused the last POST for a reason that a user must correct. If so, stored upgrades are not
-   * requested.
+   * Whether the service refused the last upgrade request for a reason that a user must correct, so that stored upgrades
+   * are not requested.
    */
   refusesPosts(): boolean {
     return this.#isHeld('posts') && this.#failures.posts.error?.handling.kind === 'stall';
@@ -138,8 +138,8 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // Of several errors with the same code, the first one is shown. Otherwise the address of each failed request would
-    // change the status.
+    // While errors have the same code, the first of them is shown. Otherwise the status would change with the address
+    // of each failed request.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
     // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
@@ -159,7 +159,7 @@ export class ServiceBinding {
     this.#failures[kind].succeeded();
   }
 
-  /** Ends the failure of a kind of request, because the policy now needs no request of this kind. */
+  /** Forgets the failure of a kind of request that the policy does not need now. */
   unneeded(kind: Asked): void {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);
@@ -175,7 +175,7 @@ export class ServiceBinding {
     return Math.min(refusedForMs, ...heldMs.map((untilMs) => untilMs - clock.monotonic()));
   }
 
-  /** Permits requests that failed to be sent again immediately, because a user asked for a retry. */
+  /** Allows failed requests to be sent again immediately, because a user asked for a retry. */
   tryAgain(secret: ResourceKey): void {
     this.#environment.accounts.tryAgain(secret);
     for (const failures of Object.values(this.#failures)) failures.tryAgain();

@@ -68,11 +68,12 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // If the clock was corrected, the recorded start of the stage can be in the future.
+  // After a clock correction, the recorded start of the stage can be later than `resultMs`. The earlier time is used.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The period before the upgrades is moved back by whole days or weeks, until it ends before the upgrades began.
+  // The period before the upgrades lies a whole number of days or weeks earlier, so that it ends before the upgrades
+  // began.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -126,8 +127,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Judges collectors by their numbers of messages before and after the upgrade. A collector that was upgraded too late
- * is not judged.
+ * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after the
+ * second period began is not judged.
  */
 export function judgeMembers(
   analysis: StageAnalysis,

@@ -27,7 +27,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       /** Bytes that the searches scanned, including failed searches, if the service reports bytes. */
       readonly scannedBytes: number;
     }
-  /** Error of the last search, which the counter repeats later. */
+  /** Error of the last search. The counter repeats the search after a delay. */
   | { readonly kind: 'failed'; readonly error: LogfleetError }
 );
 
@@ -84,7 +84,9 @@ class CounterRun {
   #failures = 0;
   #failed: LogfleetError | undefined;
   #scannedBytes = 0;
-  /** Time in ms by which the service's clock is ahead of this process; 0 for a small difference. */
+  /**
+   * Time in ms by which the service's clock is ahead of the clock of this process; 0 if the difference may be ignored.
+   */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {

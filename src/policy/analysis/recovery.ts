@@ -112,7 +112,9 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
   return example === undefined ? text : `${text} (${example})`;
 }
 
-/** Describes one collector that still sends too few logs; undefined when all collectors send logs again. */
+/**
+ * Describes one collector that still sends too few messages. Undefined if all collectors send enough messages again.
+ */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {
     if (messages !== undefined && isQuiet(analysis, messages, baseline))
@@ -121,7 +123,10 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   return undefined;
 }
 
-/** Starts the check for each stage with collectors that stopped sending logs. Returns the changed header. */
+/**
+ * Starts the check after a rollback for each stage with collectors that stopped sending logs. Returns the changed
+ * header.
+ */
 function begun(header: LedgerHeader, fromMs: number) {
   const { stages = [] } = header;
   const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;

@@ -44,7 +44,7 @@ export interface Admission {
   readonly nextMs: number;
   /** Whether a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
-  /** Whether a collector waits only briefly, for example for the answer to a request. */
+  /** Whether a collector waits for something that ends within moments, such as the answer to a request. */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
 }
@@ -105,7 +105,8 @@ class Batch {
       if (!orphan) continue;
       // If the first request was never sent, repeating it would start the upgrade before its stage has started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The upgrade may have been requested only a moment ago, so its age counts from now.
+      // Without a task id, the age of the attempt counts from now, because its request may have been sent only a moment
+      // ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -129,8 +130,8 @@ class Batch {
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
-      // The repeated request may start the upgrade, so the stage must have started (R2) and the maintenance window must
-      // be open (R8).
+      // Repeating the request may start the upgrade. Therefore the stage must have started (R2), and the maintenance
+      // window must be open (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= observation.room) return;
@@ -225,7 +226,8 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // An outdated listing may still show the collector at the target version, although it has left that version.
+    // The collector has left the target version before. An outdated listing may still show that version, and must not
+    // end the new attempt.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });

@@ -26,13 +26,13 @@ export interface Evidence {
   readonly posted: PostOutcome | undefined;
   /** Status of the upgrade task. Undefined if the task was not read since the last decision. */
   readonly task: UpgradeTask | undefined;
-  /** Whether this process waits for the answer to an upgrade request for the collector. */
+  /** Whether this process has an unsent or unanswered upgrade request for the collector. */
   readonly inFlight: boolean;
-  /** Whether the service can list collectors that already run the version of this upgrade (U7). */
+  /** Whether the service can list a collector that already runs the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * Whether the service can list collectors that run the version from before this upgrade. If so, an unlisted collector
-   * no longer exists.
+   * Whether the service can list a collector that still runs its version from before the upgrade. If so, an unlisted
+   * collector no longer exists.
    */
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
@@ -84,7 +84,8 @@ export function evaluateEntry(
 }
 
 /**
- * Returns whether an unanswered upgrade request may be repeated: a later listing must still show another version (U3).
+ * Returns whether an upgrade request with an unknown outcome may be repeated. A listing from after the request must
+ * show that the collector still runs another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -104,7 +105,8 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // A former process stored this upgrade, and ended before the service answered the upgrade request.
+  // If this process has no open request, a former process stored the attempt. That process may have sent the request,
+  // so the outcome is unknown.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -132,8 +134,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // An upgrade of the collector already runs. If this request was a repetition, the first request may have started
-      // the upgrade.
+      // The service already upgrades this collector. If this request was a repetition, the first request may have
+      // started that upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -186,7 +188,7 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start has ended when the collector's version has changed.
+  // If logfleet did not start the upgrade, a changed version shows that the upgrade has ended.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -196,7 +198,7 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // The list should show the collector but does not, so the collector no longer exists.
+  // If the list can show the version from before the upgrade but omits the collector, the collector no longer exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 
@@ -208,8 +210,8 @@ function timedOut(known: Known): Entry | undefined {
 }
 
 /**
- * Ledger entry after a repeated request that had no effect or got no answer. The time limit of the attempt is not
- * extended (U5).
+ * Returns the ledger entry after a repeated request that had no effect or got no answer. The time limit of the attempt
+ * stays the same (U5).
  */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });

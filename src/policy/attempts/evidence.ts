@@ -74,8 +74,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage that counts the collector's attempts: the collector's own stage while it is active, later the last
- * stage.
+ * Returns the index of the stage whose counts include the collector's attempts. This is the collector's own stage while
+ * it is active, later the last stage. Undefined if neither is active.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -124,7 +124,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have reset `used` to 0. But this rollout upgraded the collector, so `used` is at least 1.
+    // A retry may have reset `used` to 0, but this rollout upgraded the collector, so at least one attempt counts.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -151,7 +151,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   // Upgrades that logfleet did not start are not counted as failures (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // The failure counts for the same stage that counted the upgrade.
+  // The failure is added to the counts of the stage that also counted the upgrade.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -199,7 +199,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // The collector now counts as updated, so that its failure is not counted a second time.
+    // A collector that went offline now counts as updated, so that the same failure is not counted a second time.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
@@ -221,7 +221,7 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Removes the service's refusal from a ledger entry. Returns undefined if nothing else is left in the entry. */
+/** Removes the service's refusal from a ledger entry. Returns undefined if the entry contains nothing else. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }

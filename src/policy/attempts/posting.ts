@@ -17,8 +17,8 @@ import type { PostOutcome } from './attempt.ts';
 
 export interface PostingPolicy {
   /**
-   * Whether the policy still wants this upgrade. Called immediately before the request is sent.
-   * @param generation generation of the policy's spec that started the upgrade
+   * Returns whether the policy still wants this upgrade. Called immediately before the request is sent.
+   * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the answer to a request has arrived. */
@@ -58,7 +58,8 @@ export class Posting {
   /** Ledger entries of upgrades that are stored in the ledger and were not requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of stored and unsent attempts. Lowered when requests are delayed, so that no stored attempt expires.
+   * Maximum number of attempts that are stored but not sent yet. It decreases when requests are delayed, so that no
+   * stored attempt expires.
    */
   #batch: number;
   #moreWait = false;
@@ -75,7 +76,7 @@ export class Posting {
     return this.#inFlight;
   }
 
-  /** Number of upgrades that are stored and not requested yet, without repeated requests. */
+  /** Number of upgrades that are stored but not requested yet. Repeated requests are not counted. */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
@@ -85,12 +86,14 @@ export class Posting {
     return this.#received;
   }
 
-  /** True if every request was answered and no answer still needs to be stored. */
+  /** True if every request was answered and every answer is stored. */
   get isIdle(): boolean {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /** Number of further attempts that may be stored now. It is 0 while more than a fifth of a batch is unsent. */
+  /**
+   * Returns how many more attempts may be stored now. Returns 0 while more than a fifth of the batch size is unsent.
+   */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -114,7 +117,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors whose upgrade is stored in the ledger, but has certainly not started. */
+  /** Yields the collectors whose upgrade is stored in the ledger, although its request was certainly not sent. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -166,7 +169,8 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The service refused only this collector, so the service itself works and earlier failures are over.
+      // The service refused only this collector. It answers requests again, so an earlier failure of the service has
+      // ended.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
@@ -178,7 +182,8 @@ export class Posting {
   }
 
   /**
-   * Increases the batch size by one after a request that was sent in time, and halves it after a request that expired.
+   * Removes an upgrade from the unsent upgrades. The batch size grows by one if the request was sent in time, and is
+   * halved if the request expired.
    */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);

@@ -28,7 +28,7 @@ export interface Refusal {
   readonly untilMs?: number | undefined;
   /** Monotonic time in ms. The wait ends when a list that was requested at or after this time shows the collector. */
   readonly unseenSinceMs?: number;
-  /** Whether the reason to wait applies to all remaining collectors. */
+  /** Whether all remaining collectors must wait for the same reason. */
   readonly forAll?: boolean;
 }
 
@@ -137,7 +137,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // The stage starts now, and the next decision upgrades its collectors.
+  // Without a gate, the stage starts with this decision. The next decision upgrades its collectors.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -172,7 +172,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
     }
     case 'drifted': {
-      // The first listing with another version may be outdated, so a second listing must confirm the version (U8).
+      // The first listing with another version may be outdated. A second listing must confirm that the collector left
+      // the target version (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(
         sentAfterMs,

@@ -1,4 +1,7 @@
-/** Reads the status of upgrade tasks (4.8). Keeps each status until a decision has used it. */
+/**
+ * Reads the status of upgrade tasks (section 4.8 of the service's specification). Keeps each status until a decision
+ * that used it is stored.
+ */
 
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -37,7 +40,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether one of the unused task statuses reports a failed upgrade. */
+  /** Whether a task status that no stored decision has used yet reports a failed upgrade. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
@@ -52,7 +55,7 @@ export class TaskReadings {
     return this.#underWay.size;
   }
 
-  /** True if no task is being read and no task status waits for a decision. */
+  /** True if no task is being read, and stored decisions have used every task status. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#readings.size === 0;
   }
@@ -61,7 +64,7 @@ export class TaskReadings {
     for (const [id, task] of taken) if (this.#readings.get(id) === task) this.#readings.delete(id);
   }
 
-  /** Forgets the reads of an upgrade that has ended. Late answers are ignored. */
+  /** Forgets the task of an upgrade that has ended. Answers that arrive later are ignored. */
   forget(collectorId: string): void {
     this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);

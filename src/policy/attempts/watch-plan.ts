@@ -12,18 +12,21 @@ import { evidenceFromMs } from './attempt.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the second-to-last read. Undefined until there were two reads. */
+  /** Monotonic time in ms of the read before the last read. Undefined until there were two reads. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  /** Collectors to list again, with the earliest monotonic time in ms of the request. */
+  /**
+   * Collectors that a new listing must show. The number is the earliest monotonic time in ms at which this listing may
+   * be requested.
+   */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether other upgrades wait for the end of running upgrades. The ends are then read sooner. */
+  /** Whether collectors wait until running upgrades have ended. The reads that show these ends then come sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -44,7 +47,7 @@ export interface WatchPlan {
 
 /** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Maximum number of frequent reads of one upgrade task, before another task is read. */
+/** Number of frequent reads of one upgrade task after which another task is read instead. */
 const readsPerTurn = 20;
 /** Minimum number of upgrades that should have ended before a page is read instead of their tasks. */
 const pageWorth = 2;
@@ -60,7 +63,7 @@ interface DuePage {
   /** Number of upgrades on this page that should end soon. */
   soon: number;
   oldestDueMs: number;
-  /** Monotonic time in ms by which all upgrades on this page that are due should have ended. */
+  /** Latest monotonic time in ms at which one of the `due` upgrades should have ended. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -134,7 +137,7 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The list may omit the collector. A read of the page on which the collector would appear is enough.
+    // A read of the collector's page counts even if the page does not show the collector, because the list may hide it.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at growing intervals.
@@ -198,7 +201,7 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // The page was read and does not show the collector, so the whole list must be read.
+    // If the collector's page is unknown, or was read and does not show the collector, the whole list must be read.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

@@ -62,7 +62,7 @@ export class KeptLedger {
     return this.#file.isWritten;
   }
 
-  /** Makes the next `load` read the stored ledger again. */
+  /** Drops the ledger in memory, so that the next `load` reads the stored ledger again. */
   forget(): void {
     this.#file = new LedgerFile(this.#options.store, this.#options.owner);
     this.#ledger = undefined;
@@ -77,7 +77,7 @@ export class KeptLedger {
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If no ledger was needed so far, the status contains all facts about the rollout (U1).
+    // If no ledger is stored because none was needed so far, the status contains all facts about the rollout (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -102,7 +102,8 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // The rollouts in the status may belong to the previous service.
+    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service, so
+    // they are ignored.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -137,7 +138,8 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The stored ledger may lack the upgrades that this decision took over. The next decision takes them over again.
+      // The write failed, so the upgrades that this decision took over may not be stored. They are recorded again as
+      // upgrades of deleted policies, so that the next decision takes them over.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -15,7 +15,7 @@ const formatVersion = 4;
  * collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/** Packed fields that few ledger entries have: the two fields of `counted`, then `back` and `forgiven`. */
+/** Packed fields that most ledger entries lack: the two fields of `counted`, then `back` and `forgiven`. */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
  * Ledger entry in packed form: collector id, version before the rollout, number of attempts, number of drifts, end of
@@ -34,8 +34,8 @@ export interface ShardNumbers {
   /** Number of `members-STAGE-N` objects of each started stage. */
   readonly memberShards: readonly number[];
   /**
-   * Number of writes of ledger objects other than `head`. Each object contains this number, so that no two texts are
-   * equal.
+   * Number of writes of ledger objects other than `head`. Each object contains this number, so that no two objects have
+   * the same content.
    */
   readonly shardWrites: number;
 }
@@ -43,7 +43,7 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors whose ledger entry was deleted although a `log-N` object still contains the entry. */
+  /** Collectors whose entries in a `log-N` object no longer count, because their ledger entry was deleted later. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -158,7 +158,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Calls `unpack`. If it fails, another program has changed the ledger, so the error for an unreadable ledger is thrown.
+ * Calls `unpack`. An error shows that another program has changed the ledger, so the error for an unreadable ledger is
+ * thrown.
  */
 function unpacked<T>(unpack: () => T): T {
   try {

@@ -59,7 +59,7 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether the ledger has no space for further upgrades (U1). */
+  /** Whether the ledger is too large for further upgrades (U1). */
   get full(): boolean {
     return this.#full;
   }
@@ -171,7 +171,10 @@ export class LedgerFile {
     return (await Promise.all(read)).flat();
   }
 
-  /** Reads objects that `head` names. The error says if another process wrote the ledger meanwhile. */
+  /**
+   * Reads objects that `head` names. If the read fails because another process wrote the ledger meanwhile, the error
+   * says so.
+   */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -205,8 +208,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. If an object of the same name exists, it is a leftover and is overwritten.
-   * @param before header that is stored first, and does not refer to these objects
+   * Writes ledger objects other than `head`. If an object of the same name exists, it is no longer used, and is
+   * overwritten.
+   * @param before header that does not refer to these objects, and is stored first
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

@@ -30,11 +30,13 @@ export interface Attempt {
   readonly probe: boolean;
   /** Start of the upgrade as wall time in ms, for display. */
   readonly startedAtMs: number;
-  /** Monotonic time in ms from which the age of the attempt counts (U5). Not stored. */
+  /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
-  /** Whether a listing shows the outcome only if it is requested a grace period after `sinceMs`. Not stored. */
+  /** Whether only a listing that is requested at least a grace period after `sinceMs` shows the outcome. Not stored. */
   readonly needsGrace: boolean;
-  /** Monotonic time in ms of the last repeated request. Another repetition waits for a grace period. Not stored. */
+  /**
+   * Monotonic time in ms of the last repeated request. The next repetition must wait for a grace period. Not stored.
+   */
   readonly probedAtMs?: number;
   /**
    * `lastSeenAlive` in ms of a collector that was offline. The upgrade request is repeated only after the service
@@ -79,8 +81,8 @@ export interface Ending {
   /** Wall time in ms at which the upgrade ended, for display. */
   readonly endedAtMs: number;
   /**
-   * Monotonic time in ms at which the attempt ended. For an entry from the stored ledger, the time at which this
-   * process read the ledger. Not stored.
+   * Monotonic time in ms at which the attempt ended, or at which this process read the entry from the stored ledger.
+   * Not stored.
    */
   readonly sinceMs: number;
   /**
@@ -90,11 +92,11 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** The count of a rollout and the count of a stage in which an ended upgrade is included. */
+/** Counts that include an ended attempt: a count of the rollout, and the count of a stage. */
 export interface Counted {
-  /** Number of the count (`tally.number`) in which the rollout counted the attempt. Each retry starts a new count. */
+  /** Number of the rollout's count (`tally.number`) that includes the attempt. Each retry starts a new count. */
   readonly tally: number;
-  /** Index of the stage that also counted the attempt. Undefined if no stage did. */
+  /** Index of the stage whose count includes the attempt. Undefined if no stage counts it. */
   readonly stage: number | undefined;
 }
 
@@ -106,14 +108,17 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Counts that already include the last ended attempt, so that it is not counted twice. */
+  /** Set if the last ended attempt is already counted, so that it is not counted twice. */
   readonly counted?: Counted;
   /**
-   * Set when a user retries the rollout and the upgraded collector had gone offline. This failure is then not counted
-   * again.
+   * Set if the collector went offline after its upgrade, and a user then retried the rollout. The same failure is not
+   * counted again.
    */
   readonly forgiven?: true;
-  /** True if a rollback returns the collector to its former version. Then `used` is the number of rollback attempts. */
+  /**
+   * True if the attempts of this entry return the collector to its former version in a rollback. `used` then counts
+   * these attempts.
+   */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
@@ -143,7 +148,7 @@ export interface StageRecord {
   /** Number of collectors that the stage chose; absent for a last stage that takes all other collectors. */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set after an upgrade has succeeded in the stage. A stage without a successful upgrade does not soak. */
+  /** Set after an upgrade in the stage has succeeded. Without a successful upgrade, the stage does not soak. */
   readonly upgraded?: true;
   /** Wall time in ms at which the soak began, because the last collector of the stage reached the target version. */
   readonly updatedAtMs?: number;
@@ -167,8 +172,8 @@ export interface StageAnalysis {
    */
   readonly baselineBeforeMs?: number;
   /**
-   * Wall time in ms from which messages after the upgrade are counted. Default: the last part of the soak. A user's
-   * retry sets this time.
+   * Wall time in ms from which messages are counted after the upgrades. A user's retry sets this time. Without it, the
+   * messages at the end of the soak are counted.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -176,7 +181,7 @@ export interface StageAnalysis {
   readonly recovery?: RecoveryCheck;
 }
 
-/** Check after a rollback whether the collectors in `quietest` send logs again. */
+/** State of the check whether the collectors in `quietest` send logs again after a rollback. */
 export interface RecoveryCheck {
   /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
@@ -210,7 +215,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Number of failures that exceeds the tolerance of a stage or rollout, with the number of ended upgrades. */
+/** Counts of failed and ended upgrades in a stage or rollout that has more failures than tolerated. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
@@ -228,7 +233,9 @@ export interface RolloutStop {
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
   /** One sentence that explains the stop, with the numbers from the time of the stop. */
   readonly message: string;
-  /** Numbers of failures that stopped the rollout; absent if the rollout was stopped for another reason. */
+  /**
+   * Counts of failed and ended upgrades that stopped the rollout. Absent if the rollout was stopped for another reason.
+   */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
@@ -245,7 +252,7 @@ export interface ActionRecord {
 }
 
 export interface LedgerHeader {
-  /** Identity of the service that issued the task ids (U1). */
+  /** Identity of the service to which the ledger belongs. Only this service knows the task ids in the ledger (U1). */
   readonly service: string;
   readonly rolloutId: string;
   /** Number of the rollout among all rollouts of this policy. */
@@ -255,11 +262,11 @@ export interface LedgerHeader {
   /** Wall time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
   /**
-   * Numbers of ended and failed upgrades of the rollout. A retry resets both, and so does each completion of the
-   * rollout.
+   * Numbers of ended and failed upgrades of the rollout. Both return to 0 after a retry, and when the rollout is
+   * completed.
    */
   readonly tally: Tally & { readonly number: number };
-  /** Number of the newest upgrade attempt in this ledger. */
+  /** Number of the newest upgrade attempt. The attempts in this ledger are numbered from 1. */
   readonly attempts: number;
   /** Digest of the selector for which the upgrades were made (U12). */
   readonly selection?: string;
@@ -272,11 +279,11 @@ export interface LedgerHeader {
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. Then every stage soaks
-   * (R6).
+   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. Every stage of this rollout
+   * then soaks (R6).
    */
   readonly unproven?: true;
-  /** Wall time in ms of the first rollout to this version that was not completed. Set only with `unproven`. */
+  /** Wall time in ms at which the first incomplete rollout to this version started. Set only with `unproven`. */
   readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while it continues. */
   readonly stop?: RolloutStop;
@@ -285,11 +292,16 @@ export interface LedgerHeader {
    * are always kept.
    */
   readonly actions?: readonly ActionRecord[];
-  /** Annotation values that were applied last, and the time of the newest stop that a user ended by a retry. */
+  /**
+   * Annotation values that were applied last. `liftedAtMs` is the time of the newest stop that a user ended by a retry.
+   */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval annotation that was given before a rollback and is therefore no longer valid. */
+    /**
+     * Value of an approval annotation from before a rollback. This approval is no longer valid, and is not applied
+     * again.
+     */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
@@ -368,7 +380,7 @@ export class Ledger {
     return this.#members.get(collectorId);
   }
 
-  /** @param started collectors of the stage that starts with the new header */
+  /** @param started collectors of the newest stage, if this stage starts with the new header */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;
     const { length } = header.stages ?? [];
@@ -387,7 +399,7 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout in this ledger. Of the former rollout, only attempts that have not ended are kept. */
+  /** Begins another rollout in this ledger. Of the former rollout, only entries with an open attempt are kept. */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -395,7 +407,8 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // A running attempt to the new target counts for the new rollout, so that a rollback includes its collector.
+      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes its
+      // collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

@@ -38,7 +38,7 @@ export interface Beginning {
   readonly wallMs: number;
   /** Numbers of updated and failed collectors at the end of the former rollout. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** Ended rollouts that are in the policy's status but not in the ledger, newest first. */
+  /** Ended rollouts that the policy's status shows but the ledger lacks, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
@@ -61,7 +61,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // Running upgrades may belong to an earlier selector of the policy, so the digest of that selector is kept (U12).
+    // The running upgrades may have been started for an earlier selector, so the digest of that selector is kept (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -69,8 +69,8 @@ export function nextRollout(
 }
 
 /**
- * Continues the last rollout to the same version. If that rollout was stopped, the new rollout also begins stopped
- * (R6).
+ * Takes over facts about earlier rollouts to the same version. If the last of them was stopped, the new rollout begins
+ * stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -80,16 +80,16 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // The new rollout begins with an ordinary stop, and continues no rollback.
+    // The new rollout does not continue a rollback. It begins with a stop for failures, or for an abort.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
-/** Stop with which a new rollout begins, because the last rollout to the same version was stopped. */
+/** Returns the stop with which a new rollout begins if the last rollout to the same version was stopped. */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // This stop was already taken over from an earlier rollout, and its message already names that rollout.
+  // If the former rollout itself took over this stop, the message already names the rollout that was stopped first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -124,7 +124,7 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   // After the completion, failures count from zero whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
-  // A rollout is not completed while no collector runs the target version, for example because all collectors are
+  // A rollout is not completed while no collector runs the target version, for example while all collectors are
   // offline.
   if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
@@ -177,7 +177,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
   }
 }
 
-/** Event that says whether collectors send logs again after a rollback. */
+/** Returns the Event that says whether collectors send logs again after a rollback. */
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const compared = comparedAfterRollback(outcome.quietest);

@@ -64,7 +64,7 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds a stop or a running stage that only the policy's status shows to the ledger header (U1). An added stop makes the
+ * Adds to the ledger header a stop or a running stage that only the policy's status shows (U1). If a stop is added, the
  * present annotations count as applied, so that an old retry does not resume the rollout.
  * @param written header that this process stored last, if any
  */
@@ -135,7 +135,8 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // The user's retry has already ended this stop. Times in the status are whole seconds.
+  // A user's retry has already ended a stop that is not newer than `liftedAtMs`. The two times of a stop can differ by
+  // less than a second, because times in the status are whole seconds.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -149,7 +150,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// The stop of an inconclusive stage becomes a stop for failures, because the lost ledger does not contain the stage.
+// A stop for an inconclusive stage is restored as a stop for failures, because the header lacks the lost stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',

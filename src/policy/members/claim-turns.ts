@@ -40,7 +40,7 @@ export interface ClaimTurnsOptions {
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies that have not reported which collectors they select, by state. */
+  /** Uids of the policies that have not claimed their collectors yet, by state. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by host name of the service and by policy name. */
@@ -63,8 +63,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Makes the other policies of the service wait until this policy has claimed its collectors. An excused policy makes
-   * no other policy wait.
+   * Makes the other policies of the service wait until this policy has claimed its collectors, unless this policy is
+   * excused.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);

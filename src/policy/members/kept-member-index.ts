@@ -22,7 +22,7 @@ export class KeptMemberIndex {
   #members: ClaimedMembers | undefined;
   /** Whether the next decision must build a new index. */
   #isOutdated = false;
-  /** Empty ledger for a policy whose rollout cannot begin without the target build. */
+  /** Empty ledger that is used while the rollout cannot begin because the target build is missing. */
   #blank: Ledger | undefined;
 
   /** @param policy uid of the policy whose collectors are indexed */
@@ -31,7 +31,7 @@ export class KeptMemberIndex {
     this.#policy = policy;
   }
 
-  /** Index of collectors that the last decision used. Undefined if the index is outdated. */
+  /** Index of collectors that the last decision used. Undefined if there is none, or if it must be built again. */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
@@ -112,14 +112,17 @@ export class ClaimedMembers {
     for (const id of ownership.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates the changed collectors of the service's list, so that new collectors are claimed early (U13). */
+  /**
+   * Evaluates the collectors that changed in the service's list, so that new collectors are claimed before the next
+   * decision (U13).
+   */
   claimNew(): void {
     const { listing, policy } = this.#options;
     if (this.#isNew) this.#begin();
     else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
   }
 
-  /** Updates the state of one collector, and whether the policy claims the collector. */
+  /** Evaluates one collector again: updates its state, and adds or removes the policy's claim on it. */
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const membership = this.index.membershipOf(id);
@@ -134,7 +137,7 @@ export class ClaimedMembers {
     this.index.place(id, membership);
   }
 
-  /** Stops observing changes of collectors. The policy keeps its claims on the collectors. */
+  /** Stops the notifications about changed collectors. The policy keeps its claims on the collectors. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;
@@ -155,7 +158,9 @@ export class ClaimedMembers {
   }
 }
 
-/** Returns whether two specs select the same collectors, with the same states and order. */
+/**
+ * Returns whether two specs select the same collectors, give them the same states and upgrade them in the same order.
+ */
 export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
   return (
     left.allowDowngrade === right.allowDowngrade &&

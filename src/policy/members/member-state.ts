@@ -48,7 +48,7 @@ export interface MemberInput {
   readonly awaited: boolean;
   /** Whether an upgrade outside this policy's ledger may run on the collector (U13). */
   readonly busyElsewhere: boolean;
-  /** Whether the collector ran the target version in this rollout and then ran another version (U8). */
+  /** Whether the collector reached the target version in this rollout and left it later (U8). */
   readonly drifted: boolean;
   /** Whether the policy has stages but no stage takes the collector. */
   readonly unstaged: boolean;
@@ -71,7 +71,8 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const ending = entry?.ending;
   // A failed collector that reached the target version and then left it has the state `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that went offline at the target version is not upgraded again, because this version may be the cause.
+    // A collector that went offline at the target version is not upgraded again, because the target version may be the
+    // cause.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -120,8 +121,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Returns whether an unlisted collector needs another upgrade. This upgrade cannot start, because the collector's
- * version is unknown (U7).
+ * Returns whether an unlisted collector needs another upgrade, which cannot start because no list shows the collector's
+ * version (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -130,9 +131,9 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that had gone offline counts as updated as soon as it is alive again.
+    // A collector that went offline after its upgrade counts as updated again as soon as it is alive.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing after the failed upgrade can show that the collector reached the target.
+    // Only a listing from after the failed upgrade can show that the collector reached the target version.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
@@ -195,7 +196,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // Only a listing that was requested after the upgrade can show that the collector went offline.
+  // A listing that was requested before the upgrade ended cannot show that the collector went offline afterwards.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),

@@ -21,7 +21,7 @@ export class PendingChanges {
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes ledger changes of an earlier decision */
+  /** @param changes ledger changes of an earlier decision, which count as unsaved changes */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;

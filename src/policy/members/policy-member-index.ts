@@ -78,11 +78,9 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /**
-   * One function for each stage that has not started. The function returns whether the stage may choose a collector.
-   */
+  /** For each stage that has not started: a function that returns whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Index of the stage for all collectors that are in no stored list of a stage. */
+  /** Stage index of every collector that is in no stored list of a stage. */
   #unlisted = noStage;
   #started = -1;
   /** Pending collectors in the order of their upgrades; undefined until sorted. */
@@ -140,13 +138,14 @@ export class PolicyMemberIndex {
     return this.#zones;
   }
 
-  /** Collectors whose state must be computed again in every decision. */
+  /** Returns the collectors whose state every decision must compute again. */
   unsettled(): readonly string[] {
-    // An offline collector can change its state without a reported change.
+    // The state of an offline collector can depend on `lastSeenAliveMs`, and a new value of this field is not reported
+    // as a change.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
-  /** Whether the next read of the collector list may change a state, for example of an offline collector. */
+  /** Whether the next read of the collector list may change the state of a collector, such as an offline one. */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
     for (const id of this.members('offline')) {
@@ -219,7 +218,7 @@ export class PolicyMemberIndex {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
-  /** State that the collector would have if this were its ledger entry. */
+  /** Returns the state that the collector would have with this ledger entry. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.context);
   }
@@ -239,7 +238,10 @@ export class PolicyMemberIndex {
     return this.#listed.get(label);
   }
 
-  /** Index of the collector's stage; `laterStage` if no stage has chosen it, `noStage` without stages. */
+  /**
+   * Returns the index of the collector's stage: `laterStage` if no stage has chosen the collector, `noStage` in a
+   * policy without stages.
+   */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
   }
@@ -316,8 +318,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms after which a listing shows the result of an upgrade that is not in this ledger. Undefined if
-   * there is no such upgrade (U8, U13).
+   * Returns the monotonic time in ms after which a listing must be requested to show the result of an upgrade outside
+   * this ledger. Undefined if there is no such upgrade, or if a listing has already shown its result (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

@@ -1,4 +1,4 @@
-/** Collectors of one stage that wait for their upgrade in a forecast. */
+/** Queue of the collectors of one simulated stage that wait for their upgrade. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collector to upgrade. */
@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch in which a collector may start. */
+  /** The batches before this index contain no collector that may start now. */
   #first = 0;
   #closedUntilMs = -Infinity;
 

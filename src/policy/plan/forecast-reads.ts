@@ -1,6 +1,6 @@
 /**
- * Predicts when a rollout reads that its upgrades have ended, like `watch-plan.ts`. All upgrades are assumed to take
- * the same time.
+ * Simulates the reads that show that upgrades have ended, by the rules of `watch-plan.ts`. All upgrades are assumed to
+ * take the same time.
  */
 
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
@@ -9,19 +9,22 @@ import { policySettings } from '../settings.ts';
 export class ForecastReads {
   /** Duration of an upgrade in ms until the read that shows its end. */
   readonly #typicalMs: number;
-  /** Wall times in ms at which the ends of upgrades should be read, sorted, by page of the collector list. */
+  /** Wall times in ms, sorted, at which the upgrades on each page of the collector list should have ended. */
   readonly #pages = new Map<number, number[]>();
-  /** Started upgrades in the order in which their ends are due. `#nextDue` is the first that is not due yet. */
+  /**
+   * Started upgrades, sorted by the time at which they should have ended. `#nextDue` is the index of the first upgrade
+   * whose time has not come yet.
+   */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages that should be read now, because upgrades of their collectors should have ended. */
+  /** Pages with upgrades that should have ended, so that the pages should be read. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` includes the time between the end of the upgrade and the read that shows it */
+  /** @param isSeen whether `upgradeMs` also covers the time from the end of the upgrade until a read shows it */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
@@ -47,7 +50,7 @@ export class ForecastReads {
 
   /**
    * Simulates the next read. Returns whether a read was due.
-   * @param pressed whether other collectors wait; reads then come sooner
+   * @param pressed whether other collectors wait, so that reads come sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -72,7 +75,10 @@ export class ForecastReads {
     return nextMs;
   }
 
-  /** Wall time in ms at which a page is read. The read may wait for other upgrades on the page. */
+  /**
+   * Returns the wall time in ms at which a page is read. The read may be delayed until more upgrades on the page have
+   * ended.
+   */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
     const open = this.#pages.get(page) ?? [];

@@ -32,7 +32,7 @@ export interface ForecastStage {
 }
 
 export interface ForecastInput {
-  /** Stages of the rollout in order. A policy without stages has one stage here. */
+  /** Stages of the rollout in order. For a policy without stages, all collectors are in one stage. */
   readonly stages: readonly ForecastStage[];
   /** `strategy.maxInProgress` of the policy as a number of upgrades. */
   readonly maxInProgress: number;
@@ -80,7 +80,7 @@ export interface ForecastRequests {
   readonly posts: number;
   /** Number of reads of upgrade tasks and single list pages. */
   readonly looks: number;
-  /** Number of requests for the whole collector list and the list of builds. */
+  /** Number of requests for reads of the whole collector list, and for lists of builds. */
   readonly sweeps: number;
   /** Number of requests for message analyses. */
   readonly counts: number;
@@ -105,8 +105,7 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // A read of the whole list also reads an empty last page and the list of builds, and checks for hidden collectors
-    // (U7).
+    // The three further requests read an empty last page and the list of builds, and check for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;

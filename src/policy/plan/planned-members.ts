@@ -26,7 +26,7 @@ export interface PlannedCollector {
 /** Planned upgrades of one stage. */
 export interface StageMembers {
   readonly counts: MutableCounts;
-  /** Collectors to upgrade in the order of their starts. Maintenance windows are ignored. */
+  /** Collectors to upgrade, in the order in which they would start without maintenance windows. */
   readonly upgrades: PlannedCollector[];
   /** Wall times in ms at which running upgrades started. */
   readonly underWay: number[];
@@ -90,7 +90,9 @@ export function planMembers(
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
-/** Returns the index of the stage that has chosen the collector, or would choose it. */
+/**
+ * Returns a function that finds a collector's stage: the stage that has chosen the collector, or that would choose it.
+ */
 function assignStages(
   spec: CollectorVersionPolicySpec,
   memberIndex: PolicyMemberIndex,
@@ -123,7 +125,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reasons that the plan shows for collectors that are not upgraded, by state of the collector. */
+/** Reasons why collectors are not upgraded, as the plan shows them, by state of the collector. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

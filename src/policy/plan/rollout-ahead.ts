@@ -18,7 +18,7 @@ export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 
   readonly name: string | undefined;
   /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
   readonly maxInProgress: number | undefined;
-  /** The stage in the policy's spec, if it has not started yet. */
+  /** Settings of the stage in the policy's spec. Absent after the stage has started. */
   readonly waiting?: Stage;
 }
 
@@ -44,7 +44,7 @@ export function stagesOfPlan(
   return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
 }
 
-/** Stages that have not ended, in the form that the forecast needs. */
+/** Returns the stages that have not ended, as input for the forecast. */
 export function forecastStages(
   spec: CollectorVersionPolicySpec,
   { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
@@ -80,14 +80,14 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
-/** Reason why a stage that has no upgrades cannot end, as text after "waiting for". */
+/** Returns the reason why a stage without upgrades cannot end, as text after "waiting for". Undefined if it can end. */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,
   gate: Gate | undefined,
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage waits until it has a collector. A last stage that takes all remaining collectors need not wait.
+  // A stage without collectors waits for one, unless it is a last stage that takes all remaining collectors.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

@@ -26,7 +26,7 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether the rollout was completed before. New collectors are then late joiners. */
+  /** Whether the rollout was already completed. Collectors that are selected later are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when its age reaches `minAge`. */
@@ -62,7 +62,7 @@ export interface PlannedStage {
   /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether the stage's expected times also depend on an approval. */
+  /** Whether the expected times also depend on a user's approval of this stage or an earlier stage. */
   readonly afterApproval: boolean;
 }
 
@@ -131,7 +131,7 @@ export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns a copy of the policy that has mode Enforce and is not paused. */
+/** Returns a copy of the policy that has mode Enforce and is not paused, so that the plan contains upgrades. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -188,7 +188,8 @@ function upgradeLength(
 }
 
 /**
- * Median duration of an upgrade in ms. The durations come from the ledger or, if it has none, from the policy's status.
+ * Returns the median duration of an upgrade in ms. Uses the upgrades in the ledger or, if it has none, the upgrades in
+ * the policy's status.
  */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];

@@ -55,7 +55,8 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // The aborted rollback may already have changed collectors, so a later retry begins with the first stage.
+    // The aborted rollback may already have changed the version of collectors, so a later retry begins with the first
+    // stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -83,7 +84,7 @@ function isRetryLast(retry: string | undefined, abort: string | undefined): bool
 /** Time that a command wrote into an annotation value; NaN if there is none. */
 function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
-  // The form is checked first, because `Date.parse` would read the value `again-2` as a day in 2001.
+  // The format is checked first, because `Date.parse` accepts other texts: it reads `again-2` as a day in 2001.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
@@ -111,7 +112,10 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
 }
 
-/** Returns whether the ledger must keep this action. A later action of the same kind can replace an action. */
+/**
+ * Returns whether the ledger must keep this action. It need not keep an abort, or an action that a later action of the
+ * same kind replaces.
+ */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
   return action !== 'Abort' && !later.some((one) => one.action === action && one.stage === stage);
@@ -121,7 +125,7 @@ function isOfPause(action: ActionRecord['action']): boolean {
   return action === 'Pause' || action === 'Resume';
 }
 
-/** After a rollback, starts the rollout again with its first stage. Approvals from before are no longer valid. */
+/** Starts a rolled-back rollout again with its first stage. Earlier approvals are no longer valid. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
   return {
     ...header,
@@ -152,13 +156,16 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // A stage without a result is removed. It then starts again and chooses its collectors again.
+  // An inconclusive stage is removed, so that it starts again and chooses its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;
 }
 
-/** Stage whose messages are counted again, with the current analysis settings of the spec. */
+/**
+ * Returns the stage without its analysis result, so that its messages are counted again with the current settings of
+ * the spec.
+ */
 function analyzedAgain(
   { analysis: _, ...stage }: StageRecord,
   { outcome: __, ...former }: StageAnalysis,

@@ -50,7 +50,7 @@ export function findExcess(
 }
 
 /**
- * Returns whether an exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage needs at least
+ * Returns whether an exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage stops it only after
  * `minSamples` upgrades.
  */
 export function isStopDue(
@@ -79,9 +79,9 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/** Describes failed collectors that stopped sending logs; empty when there are none. */
+/** Describes those of the failed collectors that stopped sending logs. Empty if there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
-  // A retry resets the failures, so stages without failures since then are ignored here.
+  // A retry resets the failures of a stage, so only stages with failures since the last retry are described.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
   if (!stage?.analysis) return '';
   const others = failed - (stage.analysis.outcome?.quiet ?? 0);

@@ -81,7 +81,7 @@ interface Progress {
 export interface RolloutState extends Progress {
   /** Whether every stage has started. Late joiners are upgraded only then. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` that does not stop the rollout, if there is any. */
+  /** Exceeded `maxFailures` that does not stop the rollout; undefined if there is none. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
@@ -96,7 +96,7 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** Whether a user's retry was applied in this decision. Stages then start with the next decision. */
+  /** Whether this decision applied a user's retry. If so, this decision starts no stage. */
   readonly retried: boolean;
   /** Whether the policy may start upgrades now. */
   readonly mayStart: boolean;
@@ -141,7 +141,10 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
   return stages[last] && stages[last].endedAtMs === undefined ? last : undefined;
 }
 
-/** Number of collectors that must be upgraded before a stage can end. */
+/**
+ * Returns the number of collectors that must be upgraded before a stage can end. With `offlinePolicy: Wait`, this
+ * includes offline collectors.
+ */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
@@ -176,7 +179,10 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Current number of failures of a stopped stage or rollout (H3); undefined after stops for other reasons. */
+/**
+ * Returns the current number of failures in the stage or rollout that failures have stopped (H3). Undefined after
+ * another kind of stop, or if no upgrade has ended since the last retry.
+ */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -226,7 +232,7 @@ function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, he
 /** Reason why the active stage does not end. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Result of an evaluation that starts no stage and ends no stage. */
+/** Returns the progress of an evaluation that starts no stage and ends no stage. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -268,14 +274,16 @@ class StageProgress {
   }
 
   run(): Progress {
-    // A selector that matches no collector now may match collectors again soon, so the stages stay unchanged.
+    // If the selector matches no collector, the stages stay unchanged, because it may soon match collectors again.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
     return held ? { header: this.#header, current, ...held } : this.#startNext();
   }
 
-  /** Advances the active stage. Returns the reason why it waits, or undefined when it has ended. */
+  /**
+   * Advances the active stage towards its end. Returns the reason why the stage waits, or undefined when it has ended.
+   */
   #advance(index: number): Held | undefined {
     const { policy, now } = this.#input;
     const counts = this.#pending.stageCounts(index);
@@ -327,7 +335,8 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // The collectors that failed the analysis count as failures now, so the next decision may stop the rollout.
+    // Collectors that failed the analysis now count as failures. The stage waits, because the next decision may stop
+    // the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
@@ -346,7 +355,7 @@ class StageProgress {
     );
   }
 
-  /** Stops the rollout in an inconclusive stage. Only a new approval can end the stage. */
+  /** Stops the rollout because a stage is inconclusive. An earlier approval of the stage is no longer valid. */
   #stopInconclusive(stage: string, message: string): Held {
     const { approved = [], handled } = this.#header;
     const approve = this.#input.policy.metadata.annotations[annotations.approve];
@@ -370,12 +379,12 @@ class StageProgress {
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
-    // Only a listing after the soak can show that no collector went offline.
+    // Only a listing that was requested after the soak can show that no collector went offline during the soak.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage waits for collectors that left the target version. A stage with a stored list also waits for running
-    // upgrades.
+    // A stage does not end while a collector has left the target version. A stage with a stored list of collectors also
+    // does not end while an upgrade runs or must be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -411,7 +420,7 @@ class StageProgress {
     if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
-    // All collectors are in earlier stages, so the last stage is empty.
+    // The last stage takes all remaining collectors. It may be empty if the earlier stages have all collectors.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector for stage ${name}, because it has none to upgrade: to skip the stage, remove or approve it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
@@ -454,7 +463,7 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Returns whether the stage has started. A started stage counts as not started after a retry has removed it. */
+/** Returns whether the stage has started. If a retry has removed the stage, it counts as not started. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }

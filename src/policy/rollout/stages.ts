@@ -16,7 +16,7 @@ import { isEligible, type MemberState } from '../members/member-state.ts';
 import { compileSelection } from '../members/selector.ts';
 import type { Counts } from '../members/state-counts.ts';
 
-/** Stage index that all collectors have in a policy without stages. */
+/** Stage index of all collectors in a policy without stages. */
 export const noStage = -1;
 /** Stage index for collectors in no started stage; greater than every other index. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
@@ -31,7 +31,7 @@ export interface StageCandidate {
   readonly collector: Collector | undefined;
 }
 
-/** Returns the stages that have not started, in order. A stage is identified by its name. */
+/** Returns the stages of the spec that have not started, in order. Stages are compared by name. */
 export function waitingStages(
   { strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>,
   { stages: started = [] }: Pick<LedgerHeader, 'stages'>,
@@ -66,7 +66,7 @@ export function chooseMembers(
   return stage.size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(stage.size, selected));
 }
 
-/** Returns the collectors of each stage that has not started. Assumes that all these stages start now. */
+/** Returns the collectors that each stage would choose if all stages that have not started started now. */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
   candidates: Iterable<StageCandidate>,

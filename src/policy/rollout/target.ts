@@ -11,7 +11,7 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Earlier facts about the policy that influence the choice of its target version. */
+/** Facts about the past that influence the choice of the target version, such as the current target version. */
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
@@ -54,12 +54,12 @@ export function minAgeMs({ minAge }: Target): number {
   return (minAge === undefined ? undefined : parseDuration(minAge)) ?? 0;
 }
 
-/** Returns whether the channel may choose this version, regardless of its age. */
+/** Returns whether this version may become the target once it is old enough: it must match `versionPattern`, if set. */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
 
-/** Versions that the channel may choose, best first. Versions that cannot be parsed are left out. */
+/** Returns the versions that may become the target, best first. Versions that cannot be parsed are left out. */
 function candidatesOf(target: Target, builds: readonly Build[]): readonly string[] {
   if (target.versionPattern === undefined) {
     const latest = builds.find((build) => build.latest);
@@ -105,7 +105,10 @@ function oldEnough(
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 
-/** Verdict if every candidate build is younger than `minAge` and the service no longer offers the current target. */
+/**
+ * Returns the verdict if every candidate build is younger than `minAge`, and the service does not offer the current
+ * target.
+ */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;

@@ -22,7 +22,8 @@ export type WindowVerdict =
   /** Upgrades may start until the wall time `untilMs` (ms): the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the text after "waiting for".
+   * No upgrade may start before the wall time `opensAtMs` in ms; undefined if no window will open. `because` is the
+   * reason, as text after "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** The window needs the time zone of the collector, but the collector reports no readable time zone. */
@@ -58,7 +59,7 @@ interface Kept<Value> extends Found<Value> {
 const longestKeptMs = 24 * 3_600_000;
 /** Maximum number of time zones with cached answers, because collectors may report any text. */
 const mostZones = 1_000;
-/** Maximum number of windows that the calendar searches for a window longer than the cutoff. */
+/** Maximum number of periods that are tried in the search for a window that is longer than the cutoff. */
 const mostTries = 400;
 
 /** Time in ms before the end of a maintenance window in which no upgrade starts. */
@@ -119,7 +120,7 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
-    // The text of the reason to wait changes when the next exclusion begins.
+    // When the next exclusion begins, the text of the reason changes. The verdict is cached only until then.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }

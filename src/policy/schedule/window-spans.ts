@@ -19,9 +19,12 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a change of daylight-saving time can move the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum length of an open span in ms. A longer span counts as endless. */
+/** Length in ms above which an open span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** Time in ms that the first search for the start of a span looks back. Each further search looks back twice as far. */
+/**
+ * The first search for the start of a span begins this time in ms before the given time. Each further search begins
+ * twice as far back.
+ */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings in one search. */
@@ -54,7 +57,10 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
   if (current) yield current;
 }
 
-/** Returns the start of the span that covers `atMs`, or the earliest searched time. */
+/**
+ * Returns the start of the open span that covers `atMs`. If the search does not find the start, returns the earliest
+ * searched time.
+ */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const afterMs = atMs - backMs;

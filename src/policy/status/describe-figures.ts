@@ -110,7 +110,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // The status shows no soak if the stage has failed or had nothing to upgrade.
+  // The status shows no soak for a stage that failed, or that ended without a soak because it had nothing to upgrade.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -268,7 +268,8 @@ const endingStates = {
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
   const { collectorId, before, back } = entry;
-  // A rollback goes from the target version to the collector's former version (`before`).
+  // In a rollback, the collector runs the target version before the upgrade. Otherwise it runs its former version
+  // (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
   return {
     ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
@@ -335,7 +336,8 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The collector may have been uninstalled, so only a listing after the grace period proves that it still exists.
+    // The service may refuse a collector because it was uninstalled. Only a listing from after the grace period proves
+    // that the collector still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;

@@ -32,7 +32,7 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** Text after "waiting for"; undefined when upgrades may start. */
+  /** Reason why the rollout waits, as text after "waiting for". Undefined if the rollout does not wait. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
   /** Maintenance window that is open or opens next. */
@@ -43,7 +43,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // A rollout has not ended while it has a collector that can be retried.
+  // A rollout with failed collectors has not ended, because a user can retry their upgrades.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -118,8 +118,8 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
 }
 
 /**
- * Returns the conditions of a policy whose collectors are not known yet. The condition `Overlapping` is kept until a
- * user edits the policy (H1).
+ * Returns the conditions of a policy whose collectors are not known yet. The condition `Overlapping` stays unchanged
+ * until a user edits the policy (H1).
  */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,

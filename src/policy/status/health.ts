@@ -33,7 +33,7 @@ export interface HealthInput {
   /** Error in the maintenance windows of the spec. */
   readonly badCalendar?: string | undefined;
   readonly targetVersion: string | undefined;
-  /** Numbers of collectors. Undefined until this process has read the whole collector list. */
+  /** Numbers of the policy's collectors. Undefined until this process has read the whole collector list. */
   readonly fleet?: Fleet | undefined;
   readonly ledgerFull?: boolean;
   /** Reason why the rollout waits, if it does. */
@@ -111,7 +111,8 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A rollback needs no target build. The service may have withdrawn that build because it breaks collectors.
+  // A rollback does not need the target build, which the service may have withdrawn because the build breaks
+  // collectors.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -253,7 +254,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  // The reason to wait is shown only while collectors that are not in progress are left to upgrade.
+  // While all remaining collectors are being upgraded, the reason to wait is not shown.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;

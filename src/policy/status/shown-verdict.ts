@@ -16,7 +16,7 @@ export interface SoFar {
   readonly answered: boolean;
 }
 
-/** Reasons of the condition `Ready` that only a read of all collectors can confirm. */
+/** Reasons of the condition `Ready` that a process can confirm only after it has read all collectors. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -47,7 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in the status still hold. They hold if no newer fact contradicts them.
+ * Returns whether the conditions in the status still hold, because no newer fact contradicts them.
  * @param found health that this process computed without the collectors
  */
 export function stillHolds(
@@ -57,7 +57,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // The shown message contains the number of running upgrades. This process does not know that number yet.
+  // Only the reason is compared. The shown message contains the number of running upgrades, which this process does not
+  // know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;

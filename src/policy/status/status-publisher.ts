@@ -13,7 +13,7 @@ import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdictAlone, type Essentials } from './describe.ts';
 
-/** Minimum change in ms of a rollout's estimated end that is written to the status. */
+/** Minimum change in ms of a rollout's estimated end. A smaller change is not written to the status. */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
@@ -36,8 +36,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes only the health verdict to the policy's status. Counts, estimates and the target version to which they
-   * belong stay as they were (H3). `wantedVersion` is written as the target version if the status has no counts.
+   * Writes only the health to the policy's status. The counts, the estimates and the target version of the counts stay
+   * unchanged (H3). If the status has no counts, `wantedVersion` is written as the target version.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
@@ -66,8 +66,8 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
 }
 
 /**
- * Fields of the status that are written immediately when they change. Messages are left out, because they repeat
- * counts.
+ * Returns the fields of the status that are written immediately when they change. Messages are left out, because they
+ * repeat counts, which change often.
  */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
