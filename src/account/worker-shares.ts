@@ -87,7 +87,7 @@ interface Entry {
   hasEnded: boolean;
 }
 
-/** A Kubernetes Job that exists, with the request limits that its workers use. */
+/** Existing Kubernetes Job, with the request limits that its workers use. */
 export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;

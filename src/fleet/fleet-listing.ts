@@ -63,8 +63,7 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets that their policies were already asked to check (`doubtSecret`) since the last scheduled read of the whole
-   * list.
+   * Secrets that policies were already asked to check (`doubtSecret`) since the last scheduled read of the whole list.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -161,7 +160,10 @@ export class FleetListing {
     return position === undefined || position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
-  /** Counter that changes whenever the order of the collector list may have changed. */
+  /**
+   * Counter that changes whenever the order of the collector list may have changed, so that collectors must be sorted
+   * again.
+   */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
@@ -302,8 +304,8 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // The loop starts only after the running code, so that the code can request several reads before the first one is
-      // sent.
+      // The loop starts only after the caller has returned, so that the caller can request several reads before the
+      // first one is sent.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -564,7 +566,10 @@ interface Sweep {
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether a comparison with the list for another build has shown that this list hides no collector. */
+  /**
+   * True if this sweep reads the list for another build because the former list hid collectors. The new list hides
+   * none.
+   */
   readonly proven: boolean;
 }
 

@@ -42,7 +42,7 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Counter that changes whenever the position of a row may have changed. */
+  /** Counter that changes whenever a row may have moved to another position in the list. */
   get orderRevision(): number {
     return this.#orderRevision;
   }

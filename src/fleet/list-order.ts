@@ -13,7 +13,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** Number of collectors before each index of the order that the first list shows. */
+  /** By index of the order: how many of the collectors before this index the first list shows. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 

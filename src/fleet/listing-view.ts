@@ -66,8 +66,8 @@ export class View {
   }
 
   /**
-   * Returns a view that also requests the list for a second build. Undefined if this view already has a second build,
-   * or if the service offers no other build.
+   * Returns this view with the list for a second build added. Undefined if the view already has a second build, or if
+   * the service offers no other build.
    */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;

@@ -194,7 +194,7 @@ export class Ownership {
 
   /**
    * Forgets running upgrades of deleted policies that began before `beforeMs`, and upgrades that ended before both
-   * times.
+   * `beforeMs` and `seenMs`.
    * @param seenMs monotonic time in ms; lists have shown the results of all upgrades that ended before this time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {

@@ -27,7 +27,7 @@ export class KeptLedger {
   #ledger: Ledger | undefined;
   /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
-  /** State of the stored ledger. `missing`: no ledger is stored, so only the status shows running upgrades (U1). */
+  /** Whether the stored ledger was read. If it is `missing`, only the status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {

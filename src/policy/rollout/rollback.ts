@@ -85,7 +85,7 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // Another policy will own the collector, so this policy does not roll it back (U13).
+  // For this collector, another policy takes precedence, so this policy does not roll it back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
   // When the service offers a single build, unlisted collectors may run that build (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';

@@ -85,7 +85,7 @@ export interface RolloutState extends Progress {
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
-  /** Number of failed collectors for which the spec sets no `maxFailures`. */
+  /** Number of failed collectors that no `maxFailures` of the spec covers, so that the user must decide. */
   readonly untolerated: number;
   /** Plan of the rollback, if the rollout is rolled back. */
   readonly rollback: RollbackPlan | undefined;
