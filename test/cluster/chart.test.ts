@@ -183,7 +183,9 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
   return { ...values, [name]: rest.length === 0 ? value : withValue(before, rest, value) };
 }
 
-/** A switch with the example `false` would remove objects that other values configure. */
+/**
+ * Omits switches whose example is `false`, because turning them off would remove objects that other examples configure.
+ */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
   return leaves

@@ -25,7 +25,7 @@ import { logs } from './support/simulator.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const mtime = new Date('2026-11-01T00:00:00Z');
 const run = promisify(execFile);
-/** File names of the bundle's chunks with clients of object stores. */
+/** Pattern for the names of bundle files that contain the client of an object store. */
 const storeClient = /^(?:s3|azure|gcs)-destination-/;
 
 let directory: string;

@@ -39,7 +39,7 @@ test('two installations report each other on every resource, and only the first 
   await namespace.apply(namespace.secretManifest(tenant, { baseURL: way.url }), policyOf(names[0] as string));
   await way.more(first, 1);
   await operate(namespaced);
-  // Both operators notice each further policy at the same moment.
+  // The operators run now, so both of them see each of the following policies as soon as it is created.
   for (const name of names) {
     await namespace.apply(policyOf(name));
     const { status } = await namespace.reason(name, 'OtherOperator', 'OtherOperator');

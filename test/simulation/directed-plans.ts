@@ -1,4 +1,4 @@
-/** Plans of simulated runs. Each plan creates the situations of one rule, with details that depend on the seed. */
+/** Plans of simulated runs. Each plan triggers one special case of a rule. The details depend on the seed. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';

@@ -63,7 +63,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns the rollout and the running stages in which an upgrade counts. */
+/** Returns the rollout and its running stages, each with the upgrades that count towards its `maxFailures`. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);

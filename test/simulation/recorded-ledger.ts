@@ -27,7 +27,10 @@ interface Stage extends Omit<RecordedStage, 'members'> {
   readonly members?: number;
 }
 
-/** Last fields of a ledger entry: number of the failure count, index of the stage, 1 for a rollback. */
+/**
+ * Last fields of a ledger entry: number of the failure count that includes the attempt (each retry starts a new count),
+ * index of the stage, and 1 for a rollback.
+ */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];

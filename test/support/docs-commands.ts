@@ -87,7 +87,7 @@ export function programCalls(commands: readonly DocsCommand[]): readonly Program
   }
 }
 
-/** Decodes the recorded calls: number of the command, number of words, and the words. */
+/** Decodes the recorded calls. Each consists of the index of its command, the number of its words, and the words. */
 function callsFrom(words: readonly string[], commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const calls: ProgramCall[] = [];
   for (let at = 0; at + 2 < words.length; ) {

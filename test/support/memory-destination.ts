@@ -40,7 +40,9 @@ export class MemoryStore {
 export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
-  /** Called for each call with the object name. Returns its fault; undefined for none. */
+  /**
+   * Called at the beginning of each call to the destination. Returns the fault of the call, or undefined for no fault.
+   */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
 

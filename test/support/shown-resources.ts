@@ -60,7 +60,7 @@ export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf
   } as unknown as ResourceOf<K>;
 }
 
-/** Returns conditions in which `type` is True. A paused resource has no `type`. */
+/** Returns conditions in which the condition `type` is True. Pass undefined for a paused resource. */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,
   reason: string,

@@ -16,7 +16,10 @@ export interface SentRequest {
   readonly atMs: number;
 }
 
-/** Requests contain credentials, so all other TLS records are shorter. */
+/**
+ * Minimum size in bytes of a TLS record with a request. All other records are shorter, because only requests have
+ * credentials.
+ */
 const leastRequestBytes = 120;
 const applicationData = 23;
 
@@ -67,7 +70,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The operator closed its connection before the proxy knew its process.
+    // The process is unknown if the operator closed its connection before the proxy could look it up.
     if (pid === undefined) {
       operator.destroy();
       return;

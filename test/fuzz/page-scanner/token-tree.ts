@@ -58,7 +58,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
     stoppedAt = Number(positionForm.exec(message)?.[1] ?? Number.NaN);
   };
   tokenizer.write(ascii);
-  // The tokenizer does not report the end, so a number at the end counts as incomplete.
+  // The tokenizer is not told where the text ends, so a number at the end of the text counts as incomplete.
   return { tokens, stoppedAt };
 }
 

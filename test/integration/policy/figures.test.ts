@@ -12,7 +12,10 @@ function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
-/** Returns the number after the word `now` of a message, or else its number of failures. */
+/**
+ * Returns the current number of failures: the one after the word `now` if the message contains `now`, or else the first
+ * one.
+ */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

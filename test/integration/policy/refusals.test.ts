@@ -38,11 +38,12 @@ describe('U11: requests that the service refuses', () => {
     told.statuses.length = 0;
     // The status of tasks is read only until the usual duration of an upgrade is known.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
-    // One check after 30 s and one every ten minutes, of each kind of request. The client repeats a read that is answered 401.
+    // For each kind of request, the operator checks once after 30 s and then every ten minutes. If a read is answered
+    // with 401, it is sent twice.
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // Only the number of running upgrades may change, when an upgrade ends or a check starts one.
+    // Only the number of running upgrades may change in the status: when an upgrade ends, or when a retry starts one.
     expect(told.statuses.length).toBeLessThanOrEqual(operation === 'createTask' || operation === 'getTask' ? 20 : 1);
     expect(told.verdicts().length).toBeLessThanOrEqual(1);
     expect(verdicts).toBeLessThanOrEqual(3);

@@ -1,4 +1,4 @@
-/** Plans of simulated exports. Each plan creates the situations of one rule. */
+/** Plans of simulated exports. Each plan triggers one special case, such as a killed process or a low row limit. */
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
 import {
@@ -159,7 +159,7 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** A search job reports its error in a single status, which is usually lost. */
+  /** A search job reports its error in only one status answer, and half of the status answers are lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },

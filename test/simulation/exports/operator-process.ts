@@ -64,7 +64,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** An operator notices changes by itself, through its watches. */
+  /** Does nothing, because the operator's watches already report each change. */
   tell(): void {}
 
   kill(): void {

@@ -1,4 +1,4 @@
-/** Tests of delays before a retry: repeated refusals of credentials, and failures that refusals follow. */
+/** Tests the delays before retries: after repeated failures, and after repeated refusals of the credentials. */
 import { expect, test } from 'vitest';
 import { failure } from '../../../src/base/errors.ts';
 import { FailureRecord, isRefusal } from '../../../src/base/retry-delay.ts';

@@ -886,7 +886,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // The new commit record resolves the contradiction, and makes the export read all records again.
+    // The new commit record covers the gap between the two others, so the export reads all records again.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

@@ -1,4 +1,4 @@
-/** Tests interval searches whose destination fails, and their file formats. */
+/** Tests interval searches with a failing destination, the file formats, and searches for aggregation records. */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';

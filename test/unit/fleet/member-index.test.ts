@@ -36,7 +36,7 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // `web-1` is also the beginning of other names, which must be compared as well.
+    // The prefix `web-1` also matches rows such as `web-10`, so the policy is compared with these rows as well.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

@@ -143,7 +143,10 @@ const exportSpec = {
 };
 const policySpec = { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} };
 
-/** Returns the errors of a manifest with the fields of the block. Warnings may be about omitted fields. */
+/**
+ * Completes a code block's fields to a manifest, and returns its errors. Warnings are ignored, because the block omits
+ * fields.
+ */
 const fragmentProblems = (kind: string, spec: object) =>
   manifestProblems(asManifest(kind, spec)).filter(({ severity }) => severity === 'error');
 

@@ -115,6 +115,6 @@ test('gzip compresses a chunk to the same bytes, wherever the output buffers of 
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();
   const first = await packed();
-  // A chunk has 7 bytes, so the two output buffers end at different bytes of a chunk.
+  // A chunk is compressed to 7 bytes, so the stream's output buffers (128 KiB) end at different bytes of a chunk.
   for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
 });

@@ -38,7 +38,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds failed attempts until the ledger needs more objects than `head`. */
+/** Adds failed attempts until the ledger no longer fits into the object `head`, and a second object is written. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {

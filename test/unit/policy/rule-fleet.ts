@@ -84,7 +84,7 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Returns whether the test case contains one of these rules, even if it no longer forbids the upgrade. */
+  /** Returns whether the test case contains one of these rules, either active or already over. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
@@ -232,7 +232,9 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** While a rule about windows holds, its window does not contain 1:30, the time of the tests. */
+/**
+ * Returns maintenance settings for tests that run at 1:30. The window of a rule excludes 1:30 while the rule is active.
+ */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -319,7 +321,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Returns when the upgrade of web-9 failed. The time is recent while `back-off` holds. */
+/** Returns the time in ms of web-9's failed upgrade. While the rule `back-off` is active, the failure is recent. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }

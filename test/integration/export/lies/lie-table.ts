@@ -29,7 +29,7 @@ const { truth, pageRows } = small;
 const dayMs = 24 * hourMs;
 /** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/** Uses the large corpus. In small searches, the operator does not suspect an unreported row limit. */
+/** Uses the large corpus, because the operator suspects an unreported row limit only if a search has many rows. */
 const inLarge = { corpus: large };
 
 /** Rows about which the service lies, at different positions of a page. */
@@ -108,7 +108,7 @@ function isNear(left: Row, right: Row): boolean {
   return distanceMs > 0 && distanceMs < 10 * minuteMs;
 }
 
-/** Returns a false row with the size of `row`, 1 ms after the row `foreign`. */
+/** Returns a false row of the same size as `row`. Its time is 1 ms after the time of the row `foreign`. */
 function forged(row: Row): Row {
   const atMs = String(timeOf(foreign) + 1);
   return { ...garbled(row), _messageid: '-6917529099999999', _messagetime: atMs, _receipttime: atMs };

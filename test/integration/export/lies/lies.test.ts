@@ -12,7 +12,7 @@ describe('a lying service', () => {
 });
 
 describe('a lying service, if the export searches by receipt time', () => {
-  // The two times are in one period of ten minutes, so its sums stay the same.
+  // The two rows are in the same period of ten minutes, so exchanging their times does not change the period's sums.
   const undetectable = ['two rows of different sizes have the time of each other'];
   const cases = Object.entries(lies).filter(
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),

@@ -121,7 +121,7 @@ describe('renderStages', () => {
     ['Soaking', { updated: 7, failed: 1 }, '7/10, 1 failed, 2 left out'],
     ['Completed', { updated: 7 }, '7/10, 3 left out'],
     ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
-    // Only a stage that has ended shows how many collectors it left out.
+    // A stage that still upgrades collectors does not show how many it left out.
     ['Progressing', { updated: 7 }, '7/10'],
     ['Completed', { updated: 11 }, '11/10'],
   ] as const)('shows offline or skipped collectors: %s %j', (state, more, counts) => {

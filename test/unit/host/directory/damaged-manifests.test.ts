@@ -530,7 +530,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // Root can list every folder, so the names are the same for root.
+    // As root, the test cannot make the folder unreadable. Then the policy is simply read again.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

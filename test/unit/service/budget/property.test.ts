@@ -243,7 +243,10 @@ class World {
     };
   }
 
-  /** Returns 0 if the server stalls, because a fast answer would hide the stall (B1). */
+  /**
+   * Returns a random processing time up to `mostMs`. Returns 0 in histories with stalls, because a varying time would
+   * hide them (B1).
+   */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
@@ -304,7 +307,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // 2 s until a request class counts as late, 6 s for one request of each class, and 1.5 s for bursts.
+          // The sum of 2 s until a request class counts as late, 6 s for one request of each class, and 1.5 s for
+          // bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -363,7 +367,7 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Page requests take every second turn, or fewer after answers with status 429.
+      // At least half of these requests read pages, or 45 % if the service rejected some requests with status 429.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

@@ -18,7 +18,10 @@ const finished: JobProgress = {
 };
 const records = [new Map([['_count', '7']])];
 
-/** The search job ends with the status `atEnd`, which becomes `afterwards` during the read. */
+/**
+ * Reads the records of a search job that ends with the status `atEnd`. While they are read, the status changes to
+ * `afterwards`.
+ */
 async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
   const events: string[] = [];
   let progress = { ...finished, ...atEnd };

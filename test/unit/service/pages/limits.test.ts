@@ -1,4 +1,7 @@
-/** Tests the page scanner: its limits (2.5, 8), the memory of rows, and its state after an error. */
+/**
+ * Tests the page scanner: its limits (sections 2.5 and 8), rows passed on without a copy, and the row count after an
+ * error.
+ */
 import { describe, expect, test } from 'vitest';
 import { PageError } from '../../../../src/service/pages/page-content.ts';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';

@@ -27,7 +27,7 @@ export interface AnswerStep {
   /** Size in bytes of the chunks of the body. By default, the body is one chunk. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
-  /** Bytes after which the body breaks off, with its failure. Without a failure, nothing more arrives. */
+  /** Number of bytes after which the body ends with `failure`. Without `failure`, the body stalls forever. */
   readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
 }
 
