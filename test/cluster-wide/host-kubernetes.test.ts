@@ -396,7 +396,7 @@ async function isRefused(installation: Installation, owner: OwnerRef): Promise<b
     doEverything(operator, owner).catch(() => undefined),
     runJob(operator, owner.namespace).catch(() => undefined),
   ]);
-  // An operator that stops sends one more request, which releases its lease.
+  // When the operator stops, it sends one more request to release its lease.
   await host.stop();
   return outcomes.refusals.length > 0;
 }

@@ -81,7 +81,8 @@ describe('the chart renders the objects of', () => {
     const namespaced = { crds: { install: false }, namespaces: ['logging'] };
     const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
-    // Kustomize cannot write the name of the namespace into the variable.
+    // Kustomize cannot write the namespace as the value of this environment variable, so the base refers to the pod's
+    // field.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -159,7 +160,7 @@ interface Schema {
 const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** A value of the chart that contains no other values, with its path. */
+/** Value of the chart that contains no other values, and its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: Schema;
@@ -169,7 +170,7 @@ interface Leaf {
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
-  // A value with an example is a whole Kubernetes object, and counts as one value.
+  // A schema with an example describes a whole Kubernetes object, which counts as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }

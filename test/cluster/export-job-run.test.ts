@@ -1,4 +1,4 @@
-/** Tests exports in Kubernetes Jobs on a real API server. The tests create the pods. */
+/** Tests exports in Kubernetes Jobs on a real API server. No Job controller runs, so the tests create the pods. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ test.concurrent('a full ResourceQuota delays the Job, and the export says so', a
   const quotas = `/api/v1/namespaces/${namespace.name}/resourcequotas`;
   const hard = { 'count/jobs.batch': '0' };
   await callApi('POST', quotas, { metadata: { name: 'jobs' }, spec: { hard } });
-  // The test cluster has no quota controller, which would write this status.
+  // The test writes the status of the quota itself, because the test cluster has no quota controller.
   await callApi('PATCH', `${quotas}/jobs/status`, { status: { hard, used: { 'count/jobs.batch': '0' } } }, merge);
   await operator('logfleet-0', [], { env });
   await applyExport(namespace, tenant);

@@ -34,7 +34,10 @@ async function isRefusedByKubectl(content: string | Uint8Array): Promise<boolean
   return status !== 0;
 }
 
-/** Returns which files kubectl accepts. kubectl starts only once for all files, and each file has one resource. */
+/**
+ * Returns the names of the resources that kubectl accepts. Each file has one resource. One kubectl process checks all
+ * files, to save time.
+ */
 async function acceptedByKubectl(contents: readonly string[]): Promise<ReadonlySet<string>> {
   const folder = mkdtempSync(join(controlPlane().directory, 'verdicts-'));
   for (const [index, content] of contents.entries()) writeFileSync(join(folder, `${index}.yaml`), content);

@@ -174,7 +174,7 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// Runs before any upgrade, because the service may refuse requests during an upgrade.
+// These tests run before all tests that start upgrades, because the service may refuse requests during an upgrade.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
@@ -266,7 +266,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // The request time is in seconds or milliseconds, in one of two fields.
+    // The service gives the request time in seconds or in milliseconds, in the field `requestTime` or `requestedTime`.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;
@@ -308,7 +308,7 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /** Statuses of unfinished upgrade tasks, each with the simulator's setting that leads to it. */
+  /** Statuses of upgrade tasks that have not ended, each with the setting of the simulator that produces the status. */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

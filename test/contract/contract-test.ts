@@ -12,7 +12,7 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Why the test cannot run on a real deployment. Completes the sentence `not tried, since it ...`. */
+  /** Reason why the test cannot run on a real deployment, such as `would upgrade something`. */
   readonly why: string;
   /** Scenario of the simulator for this test. It replaces the default scenario of the suite. */
   readonly scenario?: Scenario;
@@ -36,7 +36,9 @@ export function testSimulated(
   });
 }
 
-/** Skips the test if a real deployment lacks something. `what` completes `not tried, since it needs ...`. */
+/**
+ * Skips the test on a real deployment that lacks `what`, such as `messages`. On the simulator, the test fails instead.
+ */
 export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
   skip(!onSimulator && !isThere, `needs ${what}`);
   expect(isThere).toBe(true);

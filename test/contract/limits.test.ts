@@ -89,7 +89,7 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Checks that the service refuses a search job above its maximum until another one ends. */
+  /** Checks that the service runs at most `most` search jobs, and accepts another one after one has been deleted. */
   async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
     for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

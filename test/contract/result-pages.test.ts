@@ -52,7 +52,7 @@ describe('4.3 page of messages', () => {
     expectThere(skip, field !== undefined && values.length > 0, 'messages with that field');
     expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
-    // A field without a value may be an empty text, even if its type is a number.
+    // If a field has no value, the service may return an empty text, even for a numeric field.
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 

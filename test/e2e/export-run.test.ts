@@ -3,7 +3,7 @@ import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
 
-// More concurrent tests would delay the sending of requests, which could then exceed the request rate.
+// With more concurrent tests, requests would be sent late, and could then exceed the request rate.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());

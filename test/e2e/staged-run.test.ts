@@ -72,7 +72,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   manifests,
   run,
 }) => {
-  // The upgrades run one after the other, so some are left when `pause` takes effect.
+  // The upgrades run one after the other, so that some have not started when `pause` takes effect.
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '4s' } } } });
   await manifests.policy('production', { strategy: { maxInProgress: 1 } });
   const program = await run(['--watch']);

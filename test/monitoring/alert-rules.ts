@@ -37,7 +37,7 @@ export interface AlertTest {
 }
 
 export interface AlertQuery {
-  /** Time of the query since the first value, such as `90m`. */
+  /** Time at which the query is evaluated, counted from the first value of the series, such as `90m`. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */
@@ -52,7 +52,7 @@ export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
 }
 
-/** Evaluates all alerts on series, and compares the results of queries. */
+/** Evaluates all alerts on the series of each test, and compares the results of its queries with the expected ones. */
 export function testAlerts(tests: readonly AlertTest[], evaluationInterval = '1m'): Promise<PromtoolResult> {
   return withRules((directory) => {
     const file = join(directory, 'tests.yaml');

@@ -1,4 +1,4 @@
-/** Tests with promtool when each alert fires, and that it ends. */
+/** Tests with promtool when each alert fires, and that it stops firing after the problem. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { metricDefinitions } from '../support/metric-catalogue.ts';

@@ -41,6 +41,6 @@ test('the dashboard uses existing metrics, and each metric of a resource', async
     (name) => name.startsWith('logfleet_policy_') || name.startsWith('logfleet_schedule_'),
   );
   const left = ofRollouts.filter((name) => !used.includes(name));
-  // The dashboard does not show this metric, because the metric only tells whether a schedule makes progress.
+  // The dashboard does not show this metric, because only the alert about schedules without progress needs it.
   expect(left).toEqual(['logfleet_schedule_covered_seconds']);
 });

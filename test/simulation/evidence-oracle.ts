@@ -24,10 +24,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // If a ledger is restored from a backup that is older than the first upgrade, the operator may not know this upgrade.
+  // A ledger that is restored from a backup may lack the first upgrade, because the backup may be older.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // After a change of the policy, the second upgrade may belong to another rollout.
+  // If the policy changed before the second upgrade, this upgrade may belong to another rollout.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,

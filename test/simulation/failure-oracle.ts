@@ -7,7 +7,7 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // If the service confuses the statuses of tasks, this check cannot tell which failures a process knows.
+  // If the service returns the statuses of other tasks, this check cannot tell which failures a process knows.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -32,7 +32,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** Upgrades that one `maxFailures` limits: those of a stage, or of the whole rollout. */
+/** Upgrades that count towards the same `maxFailures`: those of one stage, or of the whole rollout. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -113,7 +113,10 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
   return { failed, succeeded, known: posts.length };
 }
 
-/** Returns whether the policy still selects the collector, and the collector did not reach the target late (U6). */
+/**
+ * Returns whether an upgrade counts for `maxFailures`. It does not count if another event changes the collector, if the
+ * policy no longer selects the collector, or if the collector reached the target only after its task had ended (U6).
+ */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
   if (plan.fleet.touched.has(name) || isSelected(plan, policy, { name, version }) !== true) return false;

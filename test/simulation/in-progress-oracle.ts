@@ -4,7 +4,7 @@ import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A restored ledger may lack running upgrades, which the operator cannot count.
+  // A restored ledger may lack upgrades that still run, so the operator may start more than `maxInProgress` allows.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>

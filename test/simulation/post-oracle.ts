@@ -44,7 +44,8 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // The process may have decided before the other policy changed.
+      // If the other policy changed shortly before the request, the process may have decided before it received the
+      // change.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&

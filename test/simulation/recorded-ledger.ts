@@ -34,7 +34,10 @@ interface Stage extends Omit<RecordedStage, 'members'> {
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
-/** Upgrade attempt: number, target, state, task id, 1 if logfleet created the task, 1 if repeated. */
+/**
+ * Upgrade attempt: number, target, state, task id, whether logfleet created the task, and whether the request was
+ * repeated (1 or 0).
+ */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
 /** State of an upgrade attempt that is in the ledger, but was not sent yet. */
@@ -93,5 +96,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Placeholder for the collectors of a missing ledger object. */
+/** Placeholder for the collectors that a missing ledger object would list. */
 export const missingMember = 'missing shard';

@@ -1,4 +1,4 @@
-/** Checks that a rollback returns only upgraded collectors, and only to their former versions (U14, R7). */
+/** Checks that a rollback installs only former versions, and only on collectors that the rollout upgraded (U14, R7). */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { isUnsteady, type Rollout, type RolloutPost, retriesOf, rolloutsOf, textsOf } from './rollouts.ts';
@@ -48,7 +48,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // Any earlier version is accepted, because the collector list may lag.
+  // Any earlier version of the collector is accepted as its former version, because the collector list may lag.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions

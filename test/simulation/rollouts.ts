@@ -10,7 +10,7 @@ export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 export interface Rollout extends RolloutKey {
   readonly target: string;
   readonly posts: readonly RolloutPost[];
-  /** Upgrade requests of the rollout, without its rollback. */
+  /** Upgrade requests of the rollout, except those of its rollback. */
   readonly upgrades: readonly RolloutPost[];
   readonly writes: readonly LedgerWrite[];
 }
@@ -153,7 +153,7 @@ export function isUnsteady(record: HistoryRecord, name: string): boolean {
 }
 
 /**
- * Returns whether a planned event or another tool changes this collector. Outages that follow an upgrade do not count.
+ * Returns whether a planned event or another tool changes this collector, except for outages that follow an upgrade.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

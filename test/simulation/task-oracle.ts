@@ -39,7 +39,10 @@ function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: num
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
 }
 
-/** Allows one task per rollout, retry, unknown outcome, and change by another tool. */
+/**
+ * Returns a violation if there are more tasks than one for each rollout, retry, unknown outcome, and change by another
+ * tool.
+ */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
   for (const [toVersion, accepted] of Map.groupBy(tasks, (task) => task.toVersion)) {
@@ -96,7 +99,7 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** Times in ms before and after a kill, in which the outcome of a request may be lost. */
+/** Periods in ms before and after a kill. The outcome of a request that is sent in these periods may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
 /** Returns whether the outcome of the upgrade request may be unknown to the operator. */

@@ -20,7 +20,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/** Returns whether a window is open now and until `cutoff` has passed. */
+/** Returns whether a window is open now and stays open for at least `cutoff`. */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {

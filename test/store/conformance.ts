@@ -10,7 +10,9 @@ import type { StoreKind } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Returns data without repetitions, which shows whether parts of a file are in the wrong place. */
+/**
+ * Returns data in which each four-byte word is different, so that a test notices parts of a file in the wrong place.
+ */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);
@@ -211,7 +213,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await needless.write(Buffer.alloc(12 * mebibyte));
       await stored(2);
       expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-      // A store may answer with a general error when the upload was aborted.
+      // After the abort, a store reports that the upload is lost, or only a temporary error.
       await expect(needless.finish()).rejects.toMatchObject({
         code: expect.stringMatching(/^destination\.(?:lost|away)$/),
         handling: { kind: 'backoff' },

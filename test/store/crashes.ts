@@ -6,7 +6,7 @@ import { openPlace, type Place } from './place.ts';
 import { type Boundary, layout, rowsOfFile } from './small-export.ts';
 import { type StoreName, stores } from './stores.ts';
 
-/** The export is killed after each of the given steps, once in each test. */
+/** Defines tests for each given step: the export is killed after the step, and must be completed by the next start. */
 export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): void {
   describe(`an export to a destination of the kind ${kind}`, () => {
     let place: Place;

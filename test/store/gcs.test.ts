@@ -246,7 +246,10 @@ describe('an upload session', () => {
   const chunk = 5 * mebibyte;
   const content = Buffer.alloc(2 * chunk + 7, 'row ');
 
-  /** Serves one upload session. `put` returns the number of stored bytes, or an HTTP status. */
+  /**
+   * Simulates a server with one upload session. For each chunk, `put` returns the total number of stored bytes, or the
+   * HTTP status of an error.
+   */
   async function session(
     put: (range: string, index: number) => { readonly stored: number } | { readonly status: number },
   ) {
@@ -256,7 +259,8 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // The client cannot reach the host in the session's URL, for example behind a private endpoint.
+        // The session's URL names a host that the client cannot reach, as with a private endpoint. The client must keep
+        // its own endpoint.
         await answer(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;
@@ -363,7 +367,8 @@ test.each([
     const found = await fetch(`${target}${request.url}`, { ...init, redirect: 'manual' });
     const content = Buffer.from(await found.arrayBuffer());
     const isLast = request.method === 'PUT' && found.status === 200;
-    // The emulator appends the bytes of a repeated chunk. The real service ignores them.
+    // If the client sends a chunk again, the emulator stores its bytes twice. The real service ignores the repeated
+    // bytes.
     if ((request.method === 'PUT' && chunks++ === 0) || (isLast && losesLast)) request.socket.destroy();
     else response.writeHead(found.status, Object.fromEntries(found.headers)).end(content);
   });

@@ -16,7 +16,7 @@ export type Act =
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
   /** Creates objects of this size and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
-  /** Runs a small export. `waits` stops it at each step until a line on standard input. */
+  /** Runs a small export. If `waits` is true, it stops at each step until it reads a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
   /** Uploads a file, and reports by how many bytes the memory of the process grew. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
@@ -62,7 +62,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The peak memory of the process may come from the compilation of modules.
+    // The maximum is measured from here on, because the compilation of modules may have caused a higher value earlier.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

@@ -1,4 +1,4 @@
-/** Creates a new destination for a test, and lists what it really contains. */
+/** Creates a destination for a test, and lists its objects without logfleet's own code. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // Child processes that do not use Azure also import this file.
+  // Imported only here, because child processes that do not use Azure also import this file.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;
@@ -106,7 +106,7 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/** Returns a clock and a writer identity for a destination, which ignores the environment variables of the machine. */
+/** Returns a clock and a writer identity for a destination. The environment variables of the machine are ignored. */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

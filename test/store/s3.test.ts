@@ -168,7 +168,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // After three lost answers, all repeats of the request have failed.
+    // After three lost answers, the client has no retries left for the request.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {
@@ -298,7 +298,7 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // The store may still write a part that was sent before the upload was aborted.
+  // The client may abort the upload while it still sends parts, so the test waits until both parts are stored.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);

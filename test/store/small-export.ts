@@ -78,7 +78,7 @@ async function complete(
   return true;
 }
 
-/** Throws the error unless another process removed the unfinished file, so that a retry can succeed. */
+/** Throws an error that a retry cannot fix. A retry can succeed if another process removed the unfinished file. */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
   return false;

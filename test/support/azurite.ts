@@ -39,12 +39,12 @@ export class Azurite extends StoreProgram {
 
   protected command(): StoreCommand {
     const place = ['--blobPort', String(this.#port), '--location', this.content];
-    // Flags that accept newer API versions and turn off telemetry.
+    // These flags make Azurite accept newer API versions, and turn off its telemetry.
     const manner = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }
 
-  /** Returns whether a kill would not lose the blob. Azurite saves its index every five seconds. */
+  /** Returns whether the blob would survive a kill of Azurite, which saves its index of blobs every five seconds. */
   hasSaved(blob: string): boolean {
     const index = join(this.content, '__azurite_db_blob__.json');
     return existsSync(index) && readFileSync(index, 'utf8').includes(blob);

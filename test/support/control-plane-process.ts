@@ -95,13 +95,13 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The admission plugin ServiceAccount would wait for a controller.
+      // The admission plugin ServiceAccount would wait for service accounts that only a controller creates.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // The API server writes its own certificate and that of its authority to this file.
+    // The API server writes its certificate, and the certificate of the authority that signed it, to this file.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),

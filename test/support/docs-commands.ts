@@ -65,7 +65,7 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .filter(({ language }) => language === 'console')
   .flatMap(commandsOf);
 
-/** Bash code that records each program call. Bash calls the handler for every command, because PATH is empty. */
+/** Bash code that records each program call. PATH contains no programs, so bash calls the handler for every command. */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
 function logfleet-${packageVersion()}-linux-x64/bin/logfleet { logfleet "$@"; }

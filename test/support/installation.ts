@@ -19,7 +19,7 @@ export interface Installation {
   readonly account: string;
   /** Namespaces of the operator, in the form of `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
-  /** A namespace of the operator, for resources of a test. */
+  /** A namespace that the operator serves, in which tests create resources. */
   readonly home: string;
 }
 
@@ -27,7 +27,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The name of the lease is fixed, so it has no suffix.
+  // The lease gets no name suffix, because its name is fixed.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -48,11 +48,11 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
   return context.stdout.text;
 }
 
-/** Renders a folder of `manifests/`. The suffix separates the ClusterRoles of two installations. */
+/** Renders a folder of `manifests/`. A name suffix keeps the ClusterRoles of two installations apart. */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The folder `cluster-wide` already includes the folder `roles`.
+  // The folder `cluster-wide` already includes the folder `roles`, so `roles` is added only to `namespaced`.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

@@ -16,9 +16,12 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** The call waits for this promise before it does anything. */
+  /** Promise that the call awaits before it does anything. */
   readonly until?: Promise<unknown>;
-  /** Error with which the call fails. `exists` means that an earlier attempt of the call created the object. */
+  /**
+   * Error with which the call fails. `exists` is not an error: it means that an earlier attempt of the call created the
+   * object.
+   */
   readonly failure?: DestinationFailure | 'exists';
   /** True if the call takes effect although it fails. */
   readonly hasEffect?: boolean;
@@ -141,7 +144,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // If the answer of `finish` was lost, the object exists, so `abort` removes it.
+      // Removes the object too, because it exists if only the answer of `finish` was lost.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);
@@ -150,7 +153,10 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** Performs the call unless a fault prevents it. With the fault `exists`, the call returns the result of `lost`. */
+  /**
+   * Performs the call unless a fault prevents it. If the fault is `exists`, the call succeeds with the result of
+   * `lost`.
+   */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

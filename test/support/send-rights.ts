@@ -1,12 +1,12 @@
 /**
- * Rights to send requests, for tests without leader election. In production, a process has such a right only while it
- * holds the lease.
+ * Permissions to send requests, for tests without leader election. In production, only the holder of the lease may send
+ * requests.
  */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Right to send that never ends. Requests of a former leader no longer count. */
+/** Permission to send that never ends. It began so long ago that requests of a former leader no longer count. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
 /** Returns a permission to send one request, without a request budget. */

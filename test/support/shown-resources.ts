@@ -424,7 +424,7 @@ function backfilling(nowMs: number): SearchExportScheduleStatus {
   };
 }
 
-/** Returns exports of schedules, most of them complete, for long lists. */
+/** Returns many exports that schedules created, most of them complete, to test long lists. */
 export function manyRuns(count: number, nowMs: number): readonly AnyResource[] {
   const complete = exported(nowMs);
   const stalled = incomplete(nowMs);

@@ -24,7 +24,7 @@ export interface ProgramOptions {
   readonly launcher?: string;
 }
 
-/** Each start uses a processor core for most of a second. */
+/** Maximum number of programs that start at once. Each start uses a processor core for most of a second. */
 const startingAtOnce = 3;
 let starting = 0;
 const queue: (() => void)[] = [];
@@ -68,7 +68,7 @@ export class Program {
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    // The simulator has a higher priority, so that the times in its journal are correct under load.
+    // All programs but the simulator get a lower priority, so that the simulator records correct times under load.
     if (args[0] !== 'simulate') setPriority(this.pid, 10);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#child[stream]?.setEncoding('utf8').on('data', (text: string) => this.#heard(stream, text));
@@ -96,7 +96,7 @@ export class Program {
     return this.#written.stderr;
   }
 
-  /** Resolves to the first line of output that matches. Rejects if the process ends without one. */
+  /** Resolves to the first line of output that matches `pattern`. Rejects if the process ends without such a line. */
   line(pattern: RegExp): Promise<string> {
     const { stdout, stderr } = this.#written;
     const known = [...wholeLines(stdout), ...wholeLines(stderr)].find((line) => pattern.test(line));

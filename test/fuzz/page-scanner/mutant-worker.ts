@@ -1,4 +1,7 @@
-/** Worker thread that replies with the seed of the first random page that detects a mutant, or null. */
+/**
+ * Worker thread that tests one mutant. It replies with the seed of the first random page that detects the mutant, or
+ * null.
+ */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import { type Mutant, mutants } from './mutants.ts';
@@ -33,7 +36,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-// The worker replies even if it cannot build the copy of the scanner.
+// If the copy of the scanner cannot be built, the worker replies with the error.
 parentPort?.on('message', async (trial: MutantTrial) =>
   parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
 );

@@ -17,7 +17,7 @@ export interface TreeMember {
   readonly name: string;
   /** Offset of a field's name in a JSON object. */
   readonly start: number;
-  /** Value of a field; undefined if the text has an error before the value. */
+  /** Value of the field. Undefined if a syntax error comes before the value. */
   value?: TreeNode;
 }
 
@@ -62,7 +62,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
   return { tokens, stoppedAt };
 }
 
-/** Error for tokens that end too early, or a misplaced token. */
+/** Error for a text that ends too early, or for a token in a wrong place. */
 class Stop extends Error {
   readonly at: number;
 
@@ -106,7 +106,10 @@ class TreeBuilder {
     return token;
   }
 
-  /** Adds a node before its content is read, so that the tree has the node even after an error. */
+  /**
+   * Adds a node to the tree before its content is read, so that the tree contains the node even if its content has an
+   * error.
+   */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

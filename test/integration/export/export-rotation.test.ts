@@ -74,7 +74,7 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
   expect(world.jobsCreated).toBe(1);
   change(world, data);
   expect(await world.untilReason('Exported')).toBe(true);
-  // Another search job counts the messages, to check that all were found.
+  // One more search job counts the messages, to check that the export found all of them.
   expect(world.jobsCreated).toBe(jobs + 1);
   expect(world.opened).toBe(2);
   expect(world.rows()).toHaveLength(600);

@@ -383,7 +383,7 @@ describe('an export in a Kubernetes Job', () => {
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The new Job must get no request share before one of the four pods has ended.
+    // The new Job must not start before one of the four pods has ended, because no request share is free.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

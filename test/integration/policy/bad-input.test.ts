@@ -17,7 +17,7 @@ interface Mistake {
   /** Pattern for the message of the `Ready` condition. */
   readonly says: RegExp;
   readonly stalls: boolean;
-  /** Wrong keys of the Secret; `missing` without a Secret. */
+  /** Contents of the Secret if they are wrong, or `missing` if there is no Secret. */
   readonly secret?: Readonly<Record<string, string>> | 'missing';
   readonly spec?: object;
   readonly fault?: FaultScenario;
@@ -29,7 +29,8 @@ const everyHalfMinute = 2 * 120 + 10;
 /** Maximum number of requests per hour when the operator repeats a failed request every minute. */
 const everyMinute = 3 * 60 + 30;
 /**
- * Number of requests per hour without upgrades. The operator reads the builds and the collectors 12 or 13 times (U9).
+ * Maximum number of requests per hour while no upgrades run. The operator reads the builds and the collectors 12 or 13
+ * times (U9).
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

@@ -7,7 +7,7 @@ import { before, canary, hourMs, middle, rest, staged, target } from './staged-w
 
 type Status = CollectorVersionPolicyStatus;
 
-/** Reads the number of a text such as `11 failures in ...`; NaN without one. */
+/** Returns the number at the beginning of a message such as `11 failures in ...`, or NaN if there is no number. */
 function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }

@@ -98,7 +98,7 @@ test('a collector that is deleted after its rollback does not count as a collect
 });
 
 test('a status that reports the end of a rollback counts its collectors at their former version', async () => {
-  // With few upgrades, the operator reads each task instead of the collector list.
+  // Only a few upgrades run, so the operator reads the status of each task instead of the collector list.
   const { world, status, untilReason } = analyzed({
     build: { stopsShipping: 1 },
     canary: { size: 2 },

@@ -13,7 +13,10 @@ type Analyzed = ReturnType<typeof analyzed>;
 let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
-/** Calls `onCrossing` before and after each request and write of the process. */
+/**
+ * Calls `onCrossing` before and after each request and each write of the process, with a text such as `before
+ * ledger.write`.
+ */
 function listen(onCrossing: (text: string) => void): void {
   if (listener) unsubscribe(channel, listener);
   listener = (message) => {
@@ -66,7 +69,7 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
   const { world } = await begin();
   listen((text) => crossings.push(text));
   await end(world, 'without a kill');
-  // After this second, the API server has answered the last status write.
+  // In this second, the API server answers the last status write.
   await world.world.clock.advance(1_000);
   listen(() => {});
   const kinds = new Set(crossings);

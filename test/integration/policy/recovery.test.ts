@@ -34,7 +34,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(world.ready('production')?.message).toContain(
     `${quiet} of ${quiet} collectors with too few messages send enough messages again`,
   );
-  // Status requests depend on the duration of the search, so they are not counted.
+  // Status requests are not counted, because their number depends on the duration of the search.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
   expect(requests.length).toBeLessThanOrEqual(12);
   const now = searches().length;

@@ -88,7 +88,7 @@ test('U2: no POST is sent for a collector that is no longer selected, although i
   const before = posts(world).length;
   expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
   const names = new Map(world.model.snapshot(world.service.nowMs()).collectors.map(({ id, name }) => [id, name]));
-  // The first four upgrades may have been running when the policy changed.
+  // The operator may request up to four more upgrades before it notices the change of the policy.
   const later = posts(world).slice(before + 4);
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });

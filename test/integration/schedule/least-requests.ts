@@ -1,2 +1,5 @@
-/** Minimum number of requests of a run with one page: two search jobs, each created, polled, read and deleted. */
+/**
+ * Minimum number of requests for one run of a schedule with one result page. The run creates, polls, reads and deletes
+ * two search jobs.
+ */
 export const leastPerRun = 8;

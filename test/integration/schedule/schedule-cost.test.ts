@@ -1,4 +1,4 @@
-/** Tests the requests of schedules: to the service for a backfill, and to the API server while idle. */
+/** Tests how many requests schedules send: to the service during a backfill, and to the API server while idle. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

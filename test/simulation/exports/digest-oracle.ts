@@ -30,7 +30,7 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/** Returns whether a later aggregation counted as many distinct rows as the commit record has. */
+/** Returns whether a later aggregation counted as many distinct rows as the commit record states. */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -42,7 +42,7 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 
 type Index = 1 | 2 | 3 | 4;
 
-/** Returns whether the rows agree with the stored count and times of each period. */
+/** Returns whether the rows agree with the count and times that the commit record states for each period. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StandingRecord['record'],

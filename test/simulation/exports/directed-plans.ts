@@ -101,7 +101,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** The export exceeds its row limit only when it repeats its searches. */
+  /** Only the repeated searches of the export exceed its row limit, because many messages arrive late. */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
     more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
@@ -171,12 +171,12 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000 },
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
   },
-  /** The export writes the rows of an aggregation, which has no row limit. */
+  /** The export writes the rows of an aggregation. Aggregations have no row limit. */
   added: {
     search: { status: { bucketLength: '3h' } },
     more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
   },
-  /** The results that an aggregation reports before its end are wrong. */
+  /** The service reports wrong results of an aggregation until the aggregation has ended. */
   addedEarly: {
     search: { duration: '40s', histogramFirst: true },
     more: (chance, plan) => aggregated(chance, plan),
@@ -193,7 +193,7 @@ const directions: Readonly<Record<string, Direction>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** The service ends the search of an aggregation too early. */
+  /** The search of the aggregation takes longer than the service allows, so the service ends it too early. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -241,7 +241,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** Removing a temporary file sometimes fails, and a killed process leaves temporary files behind. */
+  /** Some removals of temporary files fail, and a killed process leaves its temporary files behind. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,
@@ -323,7 +323,10 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
   };
 }
 
-/** Returns messages at random times. If `moments` is given, they share this number of different milliseconds. */
+/**
+ * Returns messages at random times. If `moments` is given, all messages are in this number of random milliseconds, or
+ * at the ends of the time range.
+ */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =
     moments === undefined

@@ -12,14 +12,18 @@ export function limitViolations(history: ExportHistoryRecord): string[] {
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
-/** Checks that an export stops at `maxMessages`, plus the rows of one search job or one millisecond. */
+/**
+ * Checks that an export stops at `maxMessages`. It may exceed the limit by the rows of one search job or one
+ * millisecond.
+ */
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
   // If the service changes its row limit during the run, the maximum number of exported rows is unknown.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // A failed write of a commit record may have succeeded, which the process notices only when it lists the records.
+  // A commit record may exist although its write failed. The process notices such a record only when it lists the
+  // records.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -50,8 +54,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // If a status is invalid, its scanned bytes cannot be read. A process that was frozen sends its requests late. In
-  // both cases, the limit cannot be checked.
+  // The limit cannot be checked if statuses are invalid, because they hide the scanned bytes. It cannot be checked
+  // after a freeze either, because a frozen process sends its requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

@@ -21,7 +21,7 @@ export interface PlannedMessage {
   readonly raw: string;
   /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the message time and the time by which pages sort the message. */
+  /** Difference in ms between the time of the message and the time by which result pages sort it. */
   readonly displacedMs: number;
 }
 
@@ -31,7 +31,10 @@ export interface CorpusOptions {
   readonly startMs: number;
   readonly settleMs: number;
   readonly calmAtMs: number;
-  /** Approximate row limit of one search. There are a few times as many messages, so searches must be split. */
+  /**
+   * Approximate row limit of a search. The corpus may have several times as many messages, so that searches must be
+   * split.
+   */
   readonly limit: number;
   readonly isLarge: boolean;
 }

@@ -1,10 +1,10 @@
-/** Mutants (copies of the program with one rule broken) for the rules about commit records and limits. */
+/** Mutants (copies of the program with one rule broken) that the checks of commit records and limits must detect. */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Makes logfleet accept a search job that returns fewer rows than it counted. */
+/** Makes logfleet accept a search job whose pages contain fewer rows than its message count. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/search/search-verdict.ts',

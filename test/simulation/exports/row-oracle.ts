@@ -103,7 +103,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Checks that some search found each row of an incomplete commit record. */
+/** Returns a violation for each row of an incomplete commit record that no search has found. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches

@@ -63,7 +63,9 @@ export function shareHistory(random: Random): ShareHistory {
     ...{ atMs: nowMs, number: ++states },
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
-  /** Returns a random state that a watch may show now, not older than the last one. */
+  /**
+   * Returns a random state that a watch may show now. It is at least as new as the last state that the watch showed.
+   */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
     return possible[pick(possible.length)] ?? snapshot();
@@ -145,7 +147,7 @@ export function shareHistory(random: Random): ShareHistory {
   return { mostWorkers };
 }
 
-/** Returns the request shares that an operator knows: from running Jobs, and from the pods of deleted Jobs. */
+/** Returns the request shares that an operator finds in running Jobs and in the pods of deleted Jobs. */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);
   return [...names].flatMap((job): readonly ObservedShare[] => {

@@ -1,4 +1,4 @@
-/** Tests that values in several files of `manifests/` are equal. */
+/** Tests that values which occur in several files of `manifests/` are equal. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,10 @@ function manifest(file: string): any {
   return documents[0]?.toJS();
 }
 
-/** Returns all memory sizes in MiB from the tables of docs/performance.md, except for the one of `logfleet ui`. */
+/**
+ * Returns the numbers of all memory sizes in the tables of docs/performance.md, in MiB. Omits the size of `logfleet
+ * ui`.
+ */
 function measuredMebibytes(): readonly number[] {
   const rows = readFileSync(join(root, 'docs/performance.md'), 'utf8').matchAll(
     /^\| ([^|]+) \| ([^|]*\d+ MiB[^|]*) \|/gm,

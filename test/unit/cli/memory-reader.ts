@@ -16,14 +16,17 @@ export class MemoryReader implements ResourceReader {
   closed = false;
   /** Error with which `follow` fails. Undefined if it succeeds. */
   failure: Error | undefined;
-  /** Tells followers that the connection has failed (a message), or that it works again (undefined). */
+  /** Tells all followers that the connection has failed (with an error message), or that it works again (undefined). */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;
   retained?: () => readonly RetainedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 
-  /** With `everyNamespace`, a name without a namespace is looked up in all namespaces. */
+  /**
+   * If `everyNamespace` is true, resources are looked up by name in all namespaces. Otherwise, the default namespace is
+   * `logging`.
+   */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;
     this.defaultNamespace = everyNamespace ? undefined : 'logging';

@@ -39,7 +39,7 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** Reasons of the `Ready` condition while a rollout is stopped, each with the reason for the stop. */
+/** Reason for the stop of a rollout, by the reason of the `Ready` condition that reports the stop. */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',
   Aborted: 'Aborted',

@@ -1,4 +1,4 @@
-/** Metrics that tests read: the last or summed value of each series, by name and labels. */
+/** Metrics in memory. Tests read the sum of a counter or the last value of a gauge, by name and labels. */
 import type { Labels, Metrics, Sample } from '../../../src/base/metrics.ts';
 
 export class CountingMetrics implements Metrics {

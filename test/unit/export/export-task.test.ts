@@ -140,7 +140,7 @@ describe('the observed quirks of a service', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // A service may treat the end of a range as inclusive for only one kind of time.
+    // A service may treat the end of a range as inclusive for message times only, or for receipt times only.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });
 });

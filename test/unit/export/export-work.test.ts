@@ -61,7 +61,7 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
-/** Clock that advances between two reads, as on a real machine. */
+/** Clock that advances each time it is read, as a real clock does. */
 class PassingClock extends VirtualClock {
   readingMs = 0;
   #passedMs = 0;
@@ -72,7 +72,7 @@ class PassingClock extends VirtualClock {
   }
 }
 
-/** One export, whose searches end as the test determines. */
+/** One export with scripted searches: the test determines how each search ends. */
 class WorkWorld {
   readonly clock = new PassingClock();
   readonly destination = new MemoryDestination();

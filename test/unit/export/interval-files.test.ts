@@ -1,4 +1,4 @@
-/** Tests the files of one interval: their partitions, and their maximum number. */
+/** Tests the files of one interval: their partition folders, and their maximum number. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -61,7 +61,8 @@ test.each([
   }
 });
 
-// At most two files are open at a time, so a row of the third hour ends the first file.
+// By message time, at most two files are open at a time, so a row of the third hour ends the first file. By receipt
+// time, eight files may be open.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

@@ -50,7 +50,7 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
   });
 }
 
-/** `endMs` is the end of the requested range. With `mayFail` false, no random faults occur. */
+/** Searches the range from `fromMs` to `endMs`. Random faults occur only if `mayFail` is true. */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;
   const firstMs = strikes() ? fromMs - 1 : fromMs;
@@ -59,14 +59,14 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const isBroken = strikes();
   const newestFirst = inOrder(isBroken ? matching.filter(() => random.next() < 0.7) : matching);
   const isCut = newestFirst.length >= world.limit;
-  // If a search by receipt time reaches the row limit, the rows that it omits are random.
+  // If a search by receipt time reaches the row limit, it returns a random selection of the rows.
   const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
   const found = inOrder(pool.slice(0, world.limit));
   const again = found[Math.floor(random.next() * found.length)];
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // A lost status answer may have been the only one that reported the error.
+  // If a status answer is lost, the error of the search job may be lost too, because the service reports it only once.
   const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',

@@ -23,7 +23,10 @@ export class ListedService implements UpgradeService {
   latencyMs = 10;
   /** Errors of the next calls; undefined for success. */
   readonly failures: (Error | undefined)[] = [];
-  /** Recorded calls: `builds` for the list of builds, `build offset+limit` for a page. */
+  /**
+   * Recorded calls: `builds` for the list of builds, and `build offset+limit` for a page of collectors (`latest`
+   * without a build).
+   */
   readonly calls: string[] = [];
   beforeAnswer: (call: string) => void = () => {};
   #underWay = 0;

@@ -7,7 +7,7 @@ const lastChapter = 9;
 export interface ContractLines {
   /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Names of members and parameters in the tables of chapters 2 to 4. */
+  /** Names of JSON members and parameters in the tables of chapters 2 to 4. */
   readonly names: readonly string[];
   /** Identifiers of the errors that chapter 7 defines. */
   readonly errors: readonly string[];
@@ -107,7 +107,7 @@ function textsOf(node: SyntaxNode): readonly string[] {
 const groups = ['describe'];
 const tests = ['test', 'testSimulated'];
 
-/** Returns the name of a test or a group of tests, with placeholders for a table of tests. */
+/** Returns the title of a test or a group of tests. The title of a table of tests contains placeholders. */
 function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: boolean } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const called = rootName(node['callee'] as SyntaxNode);

@@ -126,7 +126,7 @@ test('commands in the text have existing names and flags', async () => {
   expect(await wrongCalls(inlineCommands, incomplete)).toEqual([]);
 });
 
-/** Check of one kind of YAML block. `problems` returns the problems of a block. */
+/** Check for the YAML blocks of one kind. `problems` returns the problems of a block. */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
   readonly problems: (block: CodeBlock) => readonly unknown[] | Promise<readonly unknown[]>;

@@ -26,7 +26,7 @@ function chunksOf(content: Buffer, sizes: readonly number[]): Buffer[] {
   });
 }
 
-/** Overwrites the memory of each chunk after its compression. */
+/** Compresses chunks to one file. The memory of a chunk is overwritten after its compression, as a caller may do. */
 async function pack(compression: Compression, chunks: readonly Buffer[]): Promise<Buffer> {
   const packer = packerOf(compression);
   const running: Promise<readonly Uint8Array[]>[] = [];
@@ -62,7 +62,7 @@ describe.each(compressions)('$kind $level', (compression) => {
     const pieces = chunksOf(random, [512 * 1024, 512 * 1024, 1_500_000 - 1024 * 1024]);
     const file = await pack(compression, pieces);
     expect(unpacked(compression, file).equals(random)).toBe(true);
-    // Another file, compressed in between with the same gzip streams, must not change the bytes.
+    // Compressing another file with the same gzip streams must not change the bytes of the next file.
     await pack(compression, chunks);
     expect((await pack(compression, pieces)).equals(file)).toBe(true);
   });

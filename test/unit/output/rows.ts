@@ -24,7 +24,7 @@ export class PassingRow {
   }
 }
 
-/** Keeps a copy of all data, and records the order of its calls. */
+/** Sink that keeps a copy of all data, and records the order of its calls. */
 export class KeepingSink implements PartSink {
   readonly calls: ('write' | 'finish' | 'abort')[] = [];
   readonly #chunks: Buffer[] = [];

@@ -22,7 +22,6 @@ import type { Collector, UpgradeTask } from '../../../src/service/collectors/upg
 export const settings = policySettings;
 export const minuteMs = 60_000;
 
-/** Version before the upgrade, target version, and a version newer than the target. */
 export const oldVersion = '19.100-1';
 export const target = '19.200-1';
 export const newerVersion = '19.300-1';

@@ -1,4 +1,6 @@
-/** Tests how ended upgrade attempts change when the collector's version changes or a user retries. */
+/**
+ * Tests how the outcome of an upgrade attempt changes if the collector's version changes later, or if a user retries.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

@@ -69,7 +69,7 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.toMs as number;
     }
-    // The clocks skip 2:00 and 2:30, so these windows open two hours later.
+    // The clocks skip the local times 2:00 and 2:30, so the windows of these times open two hours later.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -381,7 +381,7 @@ describe('compared with a model that evaluates every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // The calendar must agree with the independent model.
+        // Each time at which the calendar opens or closes must match the independent model.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

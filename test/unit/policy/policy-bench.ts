@@ -1,4 +1,7 @@
-/** Test set-up with one policy in memory and all inputs of `decide`, which chooses its next actions. */
+/**
+ * Test bench for `decide`, which chooses the next actions for a policy: one policy in memory, and all inputs of
+ * `decide`.
+ */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
@@ -17,7 +20,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 
 export const policyUid = 'policy-a';
 
-/** Collector list with rows that the test gives, in pages of 10 rows. */
+/** Collector list in pages of 10 rows. The test sets the rows. */
 export class ListedFleet implements ListedRows, ListingFacts {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();

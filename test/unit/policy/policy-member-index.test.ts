@@ -1,4 +1,4 @@
-/** Tests the index of a policy's collectors: after any changes, it equals a new index. */
+/** Tests the index of a policy's collectors. After any changes, it must equal an index that is built from scratch. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
@@ -369,7 +369,7 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // Only the old index knows when a collector left the target version.
+          // A new index does not know when a collector left the target version, so these collectors are not compared.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

@@ -100,7 +100,8 @@ export interface Outcome extends LedgerChange {
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // Separate decisions apply a retry, start a stage, and start the upgrade.
+  // A retry, the start of a stage and the start of an upgrade each take one decision, so up to three decisions are
+  // made.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -210,7 +211,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** Returns the maximum number of concurrent upgrades: 1 while the rule holds, 2 afterwards. */
+/** Returns the value of `maxInProgress`: 1 while `rule` forbids another upgrade, and 2 afterwards. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -331,7 +332,10 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/** If web-9 left the target, a second list must confirm this (U8). */
+/**
+ * Returns the times in ms of the collector lists that show web-9. Two lists must confirm that web-9 left the target
+ * (U8).
+ */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

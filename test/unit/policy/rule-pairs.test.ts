@@ -65,7 +65,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // One of the two maintenance windows is open at 1:30, which is enough.
+    // A collector may be upgraded if one of the two maintenance windows is open at 1:30, the time of the test.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -131,7 +131,7 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/** Returns how a stopped rollout continues, and to which version web-9 is rolled back. */
+/** Returns the kind of the stop after the next decision, and the version to which web-9 is rolled back. */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
@@ -193,7 +193,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** Only a simulation over time can test that a new target ends a rollback. */
+/** Pairs that only a simulation over time can test: a new target ends a rollback. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));

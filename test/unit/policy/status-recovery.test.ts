@@ -1,4 +1,7 @@
-/** Tests a ledger that disagrees with the status. The one that forbids more upgrades counts (U1). */
+/**
+ * Tests what the operator does if the ledger and the policy's status disagree. It follows the one that forbids more
+ * upgrades (U1).
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type {

@@ -43,7 +43,7 @@ interface StoredRun {
   readonly manifest: Manifest;
 }
 
-/** Stores the files of a run. `change` edits the export manifest before it is stored. */
+/** Stores the files of one run of a schedule. `change` edits the run's export manifest before it is stored. */
 async function storeRun(
   span: TimeRange,
   query = identity.query,

@@ -1,4 +1,4 @@
-/** The client and the simulated service in one process, with the real request budget. */
+/** Runs the client and the simulated service in one process, with the real request budget. */
 
 import { InProcessService } from '../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../simulator/journal.ts';

@@ -32,7 +32,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Uses the large corpus, because the operator suspects an unreported row limit only if a search has many rows. */
 const inLarge = { corpus: large };
 
-/** Rows about which the service lies, at different positions of a page. */
+/** Rows that the lies change, at different positions of a page. */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const foreign = truth[900] as Row;
@@ -74,7 +74,7 @@ function inPlaceOfNext(rows: Rows, index: number): Rows {
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** Returns the row `given` twice, and omits the row `replaced`. */
+/** Returns a function that replaces the row `replaced` by a second copy of the row `given`. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
@@ -155,7 +155,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** Makes the message count and the histogram agree with the false rows. */
+/** Returns a lie about rows. The message count and the histogram agree with the false rows. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -270,7 +270,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** Lies that change the times of rows, but leave each row in its interval. */
+/** Lies that change the times of rows. Each row stays in its exported interval. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(

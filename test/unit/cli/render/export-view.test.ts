@@ -72,7 +72,7 @@ describe('an export in full', () => {
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // The view never breaks words, so a long address can exceed a narrow window.
+    // The view never breaks words, so a long address may be wider than the window.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });

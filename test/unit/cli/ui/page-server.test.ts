@@ -17,7 +17,7 @@ let context: RecordingContext;
 let ended: Promise<number>;
 let port: number;
 
-/** Replaces the page of `logfleet ui`, which the tests would have to build. */
+/** Minimal page for `logfleet ui`. The real page exists only after a build. */
 const html = async () =>
   '<style>p{}</style><script type="application/json" id="start"></script><script type="module">show()</script>';
 

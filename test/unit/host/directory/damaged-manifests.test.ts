@@ -197,7 +197,7 @@ describe('a file that is rewritten slowly (D2)', () => {
 `;
   const stages = (host: DirectoryHost) => get(host, 'web').spec.strategy?.stages?.map(({ name }) => name);
 
-  /** Beginnings of a changed text after which a slow writer pauses. Each one is a valid manifest. */
+  /** Beginnings of the new manifest text. A slow writer pauses after each of them, and each is a valid manifest. */
   const pauses: readonly (readonly [string, string, lacks: string])[] = [
     ['before a field', staged.replace(/ {2}strategy.*/s, ''), 'spec.strategy of CollectorVersionPolicy logging/web'],
     [

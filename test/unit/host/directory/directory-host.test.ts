@@ -454,7 +454,10 @@ describe('a directory that is moved away during a write', () => {
     return { place, host, before, owner: ownerOf(before), version };
   }
 
-  /** Advances the clock until the manifests would count as deleted, if the directory were readable (D3). */
+  /**
+   * Advances the clock long enough for missing manifests to count as deleted. An unreadable directory must prevent the
+   * deletion (D3).
+   */
   async function outlast({ clock }: Workplace, host: DirectoryHost): Promise<void> {
     await host.refresh();
     await clock.advance(deletionDelayMs);

@@ -27,14 +27,14 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /** Writes a file with an old modification time, for which the reader does not wait. */
+  /** Writes a file with an old modification time, so that the reader does not wait before it reads the file. */
   write(file: string, content: string | Uint8Array): void {
     this.writeNow(file, content);
     const longAgo = this.clock.now() / 1_000 - 3_600;
     utimesSync(this.path(file), longAgo, longAgo);
   }
 
-  /** Writes a file that was modified just now, for which the reader waits. */
+  /** Writes a file with the current modification time. The reader waits before it reads such a new file. */
   writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -61,7 +61,7 @@ export class Workplace {
     return host;
   }
 
-  /** Opens the directory, and advances the clock until the files count as unchanged. */
+  /** Opens the directory, and advances the clock until the files are old enough to be read. */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     return this.clock.during(this.open(options));
   }

@@ -188,7 +188,9 @@ function started(leading = { term: 1 }, allNamespaces = true): Setting {
   return { world, owner, store: new KubernetesLedgerStore({ client, startList }) };
 }
 
-/** Returns the Ledger requests since the last call: `list`, or the end of a Ledger's name. */
+/**
+ * Returns the read requests for Ledgers since the last call: `list` for a list, or the last part of a Ledger's name.
+ */
 function requestsOf({ world: { server } }: Setting): readonly string[] {
   return server.requests
     .splice(0)

@@ -19,7 +19,7 @@ export interface World {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // Nobody holds a lease, so that the first leader need not wait.
+  // The leases have no holder, so that the first leader need not wait for a lease to expire.
   for (const name of ['operator', operatorLeaseName])
     server.create(objectPath('leases', 'logfleet-system'), { metadata: { name } });
   return { clock, server };

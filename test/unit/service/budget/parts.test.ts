@@ -1,4 +1,4 @@
-/** Tests single classes of the request budget: key queue, network time, and search job admission. */
+/** Tests classes of the request budget, each on its own: key queue, network time, and search job admission. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
@@ -8,7 +8,7 @@ import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.t
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** The budget increases its request rate after this time in ms. */
+/** Interval in ms between two steps that raise the request rate. */
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {

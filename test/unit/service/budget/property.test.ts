@@ -24,9 +24,12 @@ interface Caller {
   readonly bodyMs: number;
 }
 
-/** Maximum time in ms for which the server works on a cancelled request. It must be below 10 s (B2). */
+/**
+ * Maximum time in ms for which the server continues to process a cancelled request. It is below the 10 s for which the
+ * budget counts such a request (B2).
+ */
 const longestAfterMs = 9_000;
-/** Time in ms for which the server works on a cancelled status request. */
+/** Maximum time in ms for which the server continues to process a cancelled status request. */
 const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
@@ -59,7 +62,7 @@ const history = fc.record({
       maxLength: 2,
     },
   ),
-  /** End of the first process: killed, or handed over. Null if it does not end. */
+  /** End of the first process: `forced` means killed, otherwise it stops normally. Null if the process does not end. */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),
@@ -71,7 +74,7 @@ const history = fc.record({
 
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** One random history of a request budget with callers and search jobs. */
+/** Runs one random history, in which callers and search jobs send requests through a request budget. */
 class World {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
@@ -202,7 +205,7 @@ class World {
 
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // A stall together with a rejection could fail two keep-alives in a row, which loses a search job.
+    // A stall and a rejection could fail two keep-alives in a row. The service would then cancel the search job.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -221,7 +224,9 @@ class World {
     }
   }
 
-  /** The request arrives within the time that the budget allows for the network. */
+  /**
+   * Returns the delays and the answer of a request. The request arrives within the network time that the budget allows.
+   */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
     slowMs: number,
@@ -252,7 +257,10 @@ class World {
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /** Never rejects twice in a row, because a search job needs keep-alives. */
+  /**
+   * Returns whether the server rejects the request. Except for job creation, it never rejects two in a row, because
+   * search jobs need keep-alives.
+   */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;

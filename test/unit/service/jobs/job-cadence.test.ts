@@ -19,7 +19,7 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/** Returns the ratio of messages in a running histogram, which has only whole buckets. */
+/** Returns the ratio (0 to 1) of the search that the histogram shows as done. The histogram has only whole buckets. */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

@@ -59,7 +59,7 @@ describe('time limits', () => {
   });
 });
 
-/** Accepts `most` rows, and then blocks until the test calls `open`. */
+/** Sink that accepts `most` rows, and then blocks until the test calls `open`. */
 class Gate extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();

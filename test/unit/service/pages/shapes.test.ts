@@ -214,7 +214,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // Another row follows, because the scanner uses a faster path for every row but the last.
+  // Another row follows the invalid row, because the scanner uses a faster path for every row but the last.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],

@@ -66,7 +66,10 @@ const faults: readonly [string, FaultScenario, string][] = [
 /** Operations on an existing search job, for which status 404 means that the job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
-/** Returns the expected failure; undefined for success, as for the deletion of an unknown search job (section 4.5). */
+/**
+ * Returns the name of the expected failure. Undefined for success, such as the deletion of an unknown search job
+ * (section 4.5).
+ */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
@@ -118,7 +121,8 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // The second host does not receive the cookie, and does not know the search job (section 5.3).
+    // A redirect to another host loses the search job, because that host neither receives the cookie nor knows the job
+    // (section 5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

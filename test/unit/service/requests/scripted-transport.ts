@@ -1,6 +1,4 @@
-/**
- * Transport that answers requests by a script with one step per request, and a budget that records its request slots.
- */
+/** Transport that answers each request with the next step of a script, and a budget that records the request slots. */
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
