@@ -114,8 +114,9 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
 }
 
 /**
- * Returns whether an upgrade counts for `maxFailures`. It does not count if another event changes the collector, if the
- * policy no longer selects the collector, or if the collector reached the target only after its task had ended (U6).
+ * Returns whether an upgrade counts for `maxFailures`. It does not count if another event changes the collector, or if
+ * the policy no longer selects the collector. It does not count either if the collector reached the target only after
+ * its task had ended (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;

@@ -1,4 +1,4 @@
-/** Generates random result pages of messages, some of them invalid. In the text, each character stands for one byte. */
+/** Generates random result pages of messages, some of them invalid. Each character of the text means one byte. */
 import type { Chance } from '../../simulation/chance.ts';
 
 /** Errors are rare, so that many pages have valid content after an error. */

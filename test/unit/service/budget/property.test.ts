@@ -62,7 +62,9 @@ const history = fc.record({
       maxLength: 2,
     },
   ),
-  /** End of the first process: `forced` means killed, otherwise it stops normally. Null if the process does not end. */
+  /**
+   * End of the first process. With `forced`, it is killed. Otherwise, it ends after its requests. Null if it does not end.
+   */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),
