@@ -46,7 +46,10 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor for the ages of messages in the block. It is below 1 if the block has fewer messages than a full block. */
+  /**
+   * Factor by which the relative ages of the block's messages are multiplied. It is 1 in a full block. In a block with
+   * fewer messages, it adapts the ages to the fraction of the block's time that these messages cover.
+   */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {

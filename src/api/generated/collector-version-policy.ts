@@ -394,7 +394,7 @@ export interface CollectorVersionPolicyStatus {
   readonly ledgerFormat?: number;
   /**
    * Address of the log service, present only while the policy needs no ledger (stored rollout state), for example
-   * before the first upgrade. When a restarted logfleet finds no ledger, this field shows that none was lost.
+   * before the first upgrade. When a restarted logfleet finds no ledger, this field shows that no ledger is missing.
    */
   readonly noLedgerFor?: string;
   /**
@@ -414,8 +414,8 @@ export interface CollectorVersionPolicyStatus {
   readonly lastHandledReconcileAt?: string;
   /**
    * Version that the collectors must run: `spec.target.version`, or the build that logfleet chose for
-   * `spec.target.channel`. All numbers in the status belong to this version: after a change of `spec.target`, it
-   * changes together with them.
+   * `spec.target.channel`. All numbers in the status belong to this version. After a change of `spec.target`, this
+   * version and the numbers change together.
    */
   readonly targetVersion?: string;
   /** Short texts that the columns of `kubectl get` show. */
@@ -468,7 +468,7 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Latest time at which this operator showed that it is running. When another operator writes a newer time into its
+   * Time at which this operator last reported that it is running. When another operator writes a newer time into its
    * entry, this operator copies that time into its own entry.
    */
   readonly seen: string;

@@ -681,7 +681,7 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Latest time at which this operator showed that it is running. When another operator writes a newer time into its
+   * Time at which this operator last reported that it is running. When another operator writes a newer time into its
    * `seen`, this operator copies that time into its own `seen`.
    */
   readonly seen: string;
