@@ -347,9 +347,9 @@ export interface MaintenanceWindow {
 export interface Exclusion {
   /** Name of the period in which no upgrade starts. Messages to people show this name. */
   readonly name: string;
-  /** Start (included) of the period in which no upgrade starts. */
+  /** Start (inclusive) of the period in which no upgrade starts. */
   readonly startTime: string;
-  /** End (excluded) of the period in which no upgrade starts. */
+  /** End (exclusive) of the period in which no upgrade starts. */
   readonly endTime: string;
 }
 
@@ -463,8 +463,8 @@ export interface OperatorEntry {
   /** Namespace of the operator's Lease. Each operator has its own namespace, so the name identifies the operator. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this policy, or an earlier resource that it shares with another
-   * operator. The operator with the earliest time upgrades collectors, and the others wait.
+   * Time at which the operator began to manage this policy or another resource that it shares with another operator,
+   * whichever came first. The operator with the earliest time upgrades collectors, and the others wait.
    */
   readonly since: string;
   /**
@@ -657,9 +657,15 @@ export interface StageAnalysisStatus {
 
 /** Period before the upgrade in which the messages of the stage's collectors are counted. */
 export interface AnalysisPeriod {
-  /** Start (included) of the period in which messages are counted, by the time of their receipt. */
+  /**
+   * Start (inclusive) of the period in which messages are counted. A message counts if the log service received it in
+   * this period.
+   */
   readonly startTime: string;
-  /** End (excluded) of the period in which messages are counted, by the time of their receipt. */
+  /**
+   * End (exclusive) of the period in which messages are counted. A message counts if the log service received it in
+   * this period.
+   */
   readonly endTime: string;
 }
 

@@ -161,8 +161,8 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this resource, or an earlier resource that it shares with another
-   * operator. Of several operators, the one with the earliest time acts, and the others wait.
+   * Time at which the operator began to manage this resource or another resource that it shares with another operator,
+   * whichever came first. Of several operators, the one with the earliest time acts, and the others wait.
    */
   readonly since: string;
   /**

@@ -117,9 +117,9 @@ export interface SearchExportSpec {
  */
 export interface TimeRangeSpec {
   /**
-   * Start of the time range to export (inclusive), for example `2026-11-01T00:00:00`. A local time that occurs twice
-   * when clocks change means its first occurrence. A local time that a clock change skips is moved forward by the
-   * length of the change.
+   * Start of the time range to export (inclusive), for example `2026-11-01T00:00:00`. If a local time occurs twice
+   * because clocks change, the first occurrence counts. If clocks skip a local time, it is moved forward by the length
+   * of the change.
    */
   readonly from: string;
   /** End of the time range to export (exclusive), for example `2026-11-02T00:00:00`. */
@@ -676,8 +676,8 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this resource, or an earlier resource that it shares with another
-   * operator. Of several operators, the one with the earliest time acts, and the others wait.
+   * Time at which the operator began to manage this resource or another resource that it shares with another operator,
+   * whichever came first. Of several operators, the one with the earliest time acts, and the others wait.
    */
   readonly since: string;
   /**
@@ -709,8 +709,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported and no digest (`spec.proof`) is left. Each planned search counts the same, whatever the length of its part
-   * of the range, because all have similar numbers of rows.
+   * exported and no digest (`spec.proof`) is left. All planned searches have the same weight, even if they cover time
+   * ranges of different lengths, because they have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
