@@ -552,8 +552,8 @@ export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   /**
-   * Time at which a person set the annotation for this action. If the API server does not record this time, the time at
-   * which logfleet first saw the annotation.
+   * Time at which a person set the annotation for this action, or at which logfleet first saw the annotation if the API
+   * server does not record the former time.
    */
   readonly time: string;
   /** Name of the stage that an `Approve` action approved. Absent for other actions. */

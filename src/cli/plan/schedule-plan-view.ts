@@ -33,13 +33,8 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
   const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
-  const older = ', the period before the first run, since no run has complete data yet';
   return [
-    [
-      'Sample',
-      sample &&
-        `${renderMoment(sample.span.fromMs)} to ${renderMoment(sample.span.toMs)}${sample.isOlder ? older : ', the latest run with complete data'}`,
-    ],
+    ['Sample', sample && describeSample(sample)],
     ...hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['One run', perRun && describe(perRun)],
     ['Backfill', backfill && `${atLeast(pending)}${renderCount(pending, 'run')}, ${describe(backfill)}`],
@@ -49,6 +44,13 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
     ['Rate', share === undefined ? undefined : describeShare(share)],
     ['Gaps', failed === 0 ? undefined : `${renderCount(failed, 'failed run')}; to repeat failed runs: logfleet retry`],
   ];
+}
+
+function describeSample({ span, isOlder }: NonNullable<ScheduleOutlook['sample']>): string {
+  const range = `${renderMoment(span.fromMs)} to ${renderMoment(span.toMs)}`;
+  return isOlder
+    ? `${range} (no run has complete data yet, so the plan uses the period before the first run)`
+    : `${range}, the latest run with complete data`;
 }
 
 function describe({ rows, requests, bytesToScan }: RowFigures): string {

@@ -383,8 +383,8 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage does not end while a collector has left the target version. A stage with a stored list of collectors also
-    // does not end while an upgrade runs or must be retried.
+    // A stage does not end while one of its collectors that left the target version must be upgraded again. A stage
+    // with a stored list of members also does not end while an upgrade of a member runs or will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
