@@ -71,7 +71,7 @@ export default defineConfig({
     ],
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // Time limits in ms that only a hanging test exceeds, even on a busy machine.
+    // Time limits in ms. Even on a busy machine, only a test that hangs exceeds them.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000,

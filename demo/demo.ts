@@ -23,8 +23,8 @@ const exportedMs = 15 * 60_000;
 /** Target versions of the policy: `quiet` at the start of the demo, `good` after the manifest is changed. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
- * Shorter than the default, because the simulator lists upgraded collectors immediately. With the real service, so
- * short a value could make logfleet upgrade a collector twice.
+ * Value of the flag `--grace`. It is shorter than the default, because the simulator lists upgraded collectors
+ * immediately. With the real service, so short a value could make logfleet upgrade a collector twice.
  */
 const grace = '1s';
 /** Maximum time of the demo. It usually takes two minutes. */

@@ -11,7 +11,7 @@ const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
 /** Fraction of collectors that are upgraded when the picture of the rollout is taken. */
 const shownShare = 0.35;
-/** Fraction of the export's time range that is exported when the picture of the export is taken. */
+/** Fraction of the export's time range that is complete when the picture of the export is taken. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
@@ -23,7 +23,7 @@ interface Moment {
 }
 
 const screen = new TerminalScreen();
-/** Screens of the demo whose progress is closest to `shownShare` and `shownCoverage`. */
+/** Screens of the demo that become the pictures. Their progress is closest to `shownShare` and `shownCoverage`. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 

@@ -168,7 +168,7 @@ function renderCost(requests: readonly JournalEntry[]): string {
 /** Status of a failed upgrade task (4.8). */
 const taskFailed = 3;
 
-/** Address at which the commands that the report suggests start the simulator. */
+/** Address of the simulator in the commands that the report suggests. */
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
@@ -229,7 +229,8 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // The sum is too high if `total` also counts skipped collectors. In that case, no explanation is possible.
+  // The sum is too high if `total` also counts skipped collectors. The numbers then explain nothing, so no text is
+  // returned.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');

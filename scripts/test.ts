@@ -43,7 +43,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, generatedFiles, tools],
     runs: [
-      // A low priority leaves enough CPU time for the programs of the other run.
+      // This run has a low priority, so that the programs of the other run get enough CPU time.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],

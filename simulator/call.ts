@@ -44,7 +44,7 @@ export type Outcome = Done | Refused;
 /** A request to an existing operation. `act` carries out the operation. */
 export interface PreparedCall {
   readonly operation: Operation;
-  /** Collector to which the upgrade task belongs that the request creates or reads. */
+  /** Collector of the upgrade task that the request creates or reads. */
   readonly collector?: Collector | undefined;
   /** Collector id in the request body. It may be an id that no collector has. */
   readonly collectorId?: string | undefined;

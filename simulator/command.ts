@@ -3,7 +3,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fileList, listenAddress, wholeNumber } from '../src/base/flag-values.ts';
 import type { SimulateOptions, SimulatorContext } from './options.ts';
 
-/** Adds flags and action to `command`. Calls `ends` with a promise that resolves when the simulator has ended. */
+/**
+ * Adds the flags and the action of the command. The action calls `ends` with a promise that resolves when the simulator
+ * has ended.
+ */
 export function defineSimulate(
   command: Command,
   context: SimulatorContext,

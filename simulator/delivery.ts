@@ -17,7 +17,7 @@ export interface Wire {
   readonly done: (answered: boolean) => void;
 }
 
-/** Maximum length of a body that is sent with a single write. */
+/** Maximum length in bytes of a body that is sent with a single write. */
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
@@ -83,7 +83,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // After a failed write, the connection may still read the memory, so the memory must not be reused.
+        // If a write fails, the connection may still read the memory of the chunk, so this memory is not reused.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {

@@ -47,7 +47,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** An incomplete answer, because its connection broke before the end of the body. */
+/** The part of an answer that arrived before the connection broke. */
 export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
   readonly bytes: Uint8Array;
 }

@@ -23,7 +23,7 @@ export type Why =
   | 'ended';
 
 export interface JournalEntry {
-  /** Times of arrival and end, in fractional ms since the epoch. */
+  /** Times at which the request arrived and ended, in fractional ms since the epoch. */
   readonly at: number;
   readonly end: number;
   /** User that sent the request; null for invalid credentials. */

@@ -1,7 +1,8 @@
 /**
- * Reusable memory for answer bodies. Allocating memory takes longer than writing to it.
+ * Reusable memory for answer bodies. It exists because allocating memory takes longer than writing
+ * to it.
  *
- * Lent memory is not lent again before it is returned.
+ * Memory that was lent is lent again only after its return.
  */
 import { Buffer } from 'node:buffer';
 

@@ -183,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // Fractions are added up separately for each build. An outcome without a build counts for every build.
+  // The fractions of each build are added up separately. An outcome without a build counts for every build.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)

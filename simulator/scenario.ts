@@ -185,7 +185,10 @@ export interface OutcomeScenario {
    * succeeds later.
    */
   readonly duration?: DurationRange;
-  /** Limits the outcome to the first upgrades of each collector. Default: no limit. */
+  /**
+   * Maximum number of upgrades of each collector, from its first upgrade on, that can have this outcome. Default: no
+   * limit.
+   */
   readonly attempts?: number;
   /** Limits the outcome to upgrades to this build. */
   readonly toVersion?: string;
@@ -224,7 +227,7 @@ export interface LimitScenario {
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   readonly codePrefix?: string;
-  /** Prefix of the error codes of requests for search jobs. It replaces `codePrefix` in these codes. */
+  /** Prefix of the error codes of requests for search jobs. It is used instead of `codePrefix`. */
   readonly searchCodePrefix?: string;
 }
 
@@ -293,7 +296,10 @@ export interface FaultScenario {
 }
 
 export interface EventScenario {
-  /** Time from the start of the service to the event. If it is absent or past, the event happens immediately. */
+  /**
+   * Time from the start of the service to the event. If the time is absent or has already passed, the event happens
+   * immediately.
+   */
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];

@@ -85,7 +85,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
   };
 }
 
-/** Maximum computing time of searches between two requests, in estimated microseconds. */
+/** Maximum computing time, in estimated microseconds, that searches use between two requests. */
 const unitsPerTurn = 5_000;
 /** Time in ms for which background searches pause when no search is behind schedule. */
 const restMs = 50;

@@ -35,8 +35,8 @@ export interface ExportRequestFigures {
    */
   readonly least: number;
   /**
-   * Number of bytes that the service scanned for the export, divided by the bytes that one search for all messages
-   * scans.
+   * Number of bytes that the service scanned for the export, as a multiple of the bytes that a single search for all
+   * messages scans.
    */
   readonly scans: number;
   readonly virtualSeconds: number;
@@ -69,7 +69,7 @@ const burst = Array.from({ length: 600 }, (_, index) => ({
   count: 500,
 }));
 
-/** A millisecond in which there are more messages than one search can return. */
+/** Puts 150,000 messages into one millisecond, which is more than one search can return. */
 const crowd = [{ at: range.fromMs + 50_000_000, count: 150_000 }];
 
 const uncounted = {
@@ -153,7 +153,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // If the service refuses aggregations, the export checks its rows by the number of messages, not by a digest.
+  // If the service refuses aggregations, the export cannot compute digests, so it checks only the number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
@@ -230,7 +230,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // While the export waits without a timer, a repeated timer keeps the virtual clock running.
+  // The export sometimes waits without a timer. A repeated timer keeps the virtual clock running meanwhile.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

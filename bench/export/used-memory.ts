@@ -1,6 +1,6 @@
 /**
- * Makes the duration of file writes repeatable on a virtual machine, whose memory is slow when it is used for the first
- * time. A file in `/dev/shm` uses the memory before the measurement. The file shrinks while the measured process
+ * Makes file writes take the same time in every run on a virtual machine, where memory is slow when it is used for the
+ * first time. A file in `/dev/shm` uses the memory before the measurement, and shrinks while the measured process
  * writes.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -8,7 +8,7 @@ import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Number of bytes that are freed in advance of the process's file writes. */
+/** Number of bytes by which the freed memory exceeds the files that the measured process has written so far. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -25,7 +25,10 @@ export class UsedMemory {
     for (; this.#bytes < bytes; this.#bytes += chunk.length) writeSync(this.#file, chunk);
   }
 
-  /** Frees as many bytes of memory as the files in `directory` have grown. Must be called regularly. */
+  /**
+   * Shrinks the file in `/dev/shm` by the growth of the files in `directory`, plus `leadBytes`. Must be called
+   * regularly while these files grow.
+   */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);
     if (this.#file === undefined || left >= this.#bytes) return;

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 /**
- * Questions that the parent process asks. The question `profile` starts a CPU profile, and `profiled` writes the
- * profile to `profileFile`.
+ * Messages in which the parent process asks for something. The message `profile` starts a CPU profile, and `profiled`
+ * writes the profile to `profileFile`.
  */
 export type Question =
   | { readonly ask: 'figures' }

@@ -12,7 +12,7 @@ export interface Population {
   /** True if the Secret of the resources exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator does so without help. */
+  /** Brings all resources to their final state. Absent for resources that the operator alone brings to that state. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 

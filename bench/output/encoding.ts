@@ -29,8 +29,8 @@ const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /**
- * Conversions to measure. Each conversion by the simple script follows the logfleet conversion with which it is
- * compared.
+ * Conversions to measure. A conversion by the simple script comes directly after the conversion by logfleet with which
+ * it is compared.
  */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [

@@ -47,7 +47,10 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** Returns the plural name of the resource in a request path. A list of ConfigMaps counts as `settings`. */
+/**
+ * Returns the plural name of the resource in a request path, such as `leases`. For a list of ConfigMaps, returns
+ * `settings`.
+ */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

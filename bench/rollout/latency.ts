@@ -109,7 +109,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // After this delay, each policy can send a request immediately.
+  // Without this delay, the request limit could delay the first request of a policy.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();

@@ -14,7 +14,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** Results from the first to the last upgrade of a rollout, measured with a fast clock. */
+/** Results of a rollout from its first to its last upgrade. The operator's clock runs faster than real time. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;

@@ -70,8 +70,8 @@ const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the target for the number of requests per collector. Undefined if the fleet is small, or if collectors run
- * every offered build.
+ * Returns the maximum number of requests per collector, or undefined if the case has no target. Only cases with at
+ * least 10,000 collectors, and with a build that no collector runs, can have a target.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;

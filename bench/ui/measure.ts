@@ -109,7 +109,7 @@ const noticeRows = `window.firstRowsMs = new Promise((resolve) => {
   }).observe(document, { childList: true, subtree: true });
 });`;
 
-/** Script that resolves to the time of the first contentful paint. */
+/** Script for the browser, whose promise resolves to the time of the first contentful paint. */
 const firstPaint = `new Promise((resolve) => {
   new PerformanceObserver((entries) => {
     for (const { startTime } of entries.getEntriesByName('first-contentful-paint')) resolve(startTime);

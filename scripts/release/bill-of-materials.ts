@@ -57,7 +57,10 @@ function npmBillOfMaterials(): Bom {
   return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
 }
 
-/** Describes the published package. npm would describe the checkout, and its own version. */
+/**
+ * Returns the metadata of the published package. npm's own metadata describe the checkout instead, and contain the
+ * version of npm.
+ */
 function metadata({ metadata }: Bom, time: Date): object {
   const component = { ...metadata.component, name: 'logfleet', properties: [] };
   const lifecycles = [{ phase: 'build' }];

@@ -8,8 +8,8 @@ export class Effort {
   #left = Number.POSITIVE_INFINITY;
 
   /**
-   * Sets the computing time that each call of `renew` grants, in microseconds. Until then, the computing time is
-   * unlimited.
+   * Sets the maximum computing time, in microseconds, that each call of `renew` grants. Without a call of `limit`, the
+   * computing time is unlimited.
    */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;

@@ -1,4 +1,4 @@
-/** Upper and lower case in field names of messages (section 2.5 of docs/service.md). */
+/** Converts the names of message fields to the spelling that a scenario wants (section 2.5 of docs/service.md). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 

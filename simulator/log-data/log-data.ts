@@ -25,11 +25,11 @@ export interface MatchListener {
   /** Lower-case names of the fields that `each` reads. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length of the query's time slices in ms. Set only if the aggregation needs no exact message times, only time
-   * slices.
+   * Length of the query's time slices in ms. Set only if the aggregation needs the time slice of each message, but not
+   * its exact time.
    */
   readonly sliceMs?: number | undefined;
-  /** Estimated cost of one call of `each`. The cost of comparing two short texts is 1. */
+  /** Estimated cost of one call of `each`, as a multiple of the cost of comparing two short texts. */
   readonly cost?: number;
 }
 

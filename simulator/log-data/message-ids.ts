@@ -6,7 +6,7 @@
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /** First nine digits (`high`) and last nine digits (`low`) of the shuffled message number. */
+  /** First nine digits (`high`) and last nine digits (`low`) of the number that `shuffle` computed. */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];
@@ -16,7 +16,7 @@ export class MessageIds {
     this.#keys = [key(0x51ed270b), key(0x2545f491), key(0x1b873593), key(0x7feb352d)];
   }
 
-  /** Shuffles a message number, and stores the digits of the result in `high` and `low`. */
+  /** Computes a shuffled number from a message number, and stores its digits in `high` and `low`. */
   shuffle(number: number): void {
     const [first, second, third, fourth] = this.#keys;
     let high = Math.floor(number / half);

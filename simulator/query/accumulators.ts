@@ -1,7 +1,7 @@
 /**
  * Aggregate functions of queries, such as `sum` and `count`. Only `count_distinct` stores all values.
  *
- * `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number, the result is `""`.
+ * `sum`, `avg`, `min` and `max` skip values that are not numbers. If no value is a number, their result is `""`.
  */
 import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type FieldValue, type Numeric, numericOf } from './numeric.ts';
@@ -9,13 +9,16 @@ import type { FieldDescriptor } from './row.ts';
 
 /** Results of one aggregate function, one for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
-  /** Adds `times` equal values to a group. Every group must get at least one value. */
+  /** Adds the same value to a group `times` times. Every group must get at least one value. */
   add(group: number, value: FieldValue | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /** Starts a new aggregation. It calls `keep` to reserve bytes beyond the `groupBytes` of each group. */
+  /**
+   * Starts a new aggregation. The aggregation calls `keep` to reserve memory in addition to the `groupBytes` of each
+   * group.
+   */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory for each group, in bytes. */
   readonly groupBytes: number;

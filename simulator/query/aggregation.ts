@@ -22,6 +22,9 @@ export interface RecordTable {
 
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
-  /** Returns how many of `count` records remain after this operator. Absent if that depends on the records. */
+  /**
+   * Returns how many of `count` records remain after this operator. Absent if that number depends on the values of the
+   * records.
+   */
   countAfter?(count: number): number;
 }

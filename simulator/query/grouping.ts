@@ -1,7 +1,8 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record.
+ * Aggregations. Rows with equal values in the grouping fields become one record.
  *
- * The order of the rows must not change the result. An aggregation that exceeds its memory therefore drops all groups.
+ * The result must not depend on the order of the rows. Therefore, an aggregation that exceeds its memory drops all
+ * groups, not only the latest ones.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -157,7 +158,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the values of a group's fields to one text that no other group has. */
+/** Joins the values of a group's fields to a text that identifies the group. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

@@ -17,7 +17,7 @@ const safeLength = 15;
 /** Maximum length of a number in characters. A longer number counts as a text, because parsing it would be slow. */
 const maxDigits = 1_000;
 
-/** Returns a number as a field value. Unsafe integers and fractions become texts. */
+/** Converts a number to a field value. A safe integer stays a number, and every other number becomes a text. */
 export function fieldValue(number: Numeric): FieldValue {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : String(number);
 }

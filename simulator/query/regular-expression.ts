@@ -18,7 +18,10 @@ const maxSteps = 1_000;
  * Maximum number of groups in a regular expression. It is limited because the engine stores all groups at every step.
  */
 const maxGroups = 50;
-/** Maximum number of searched characters times compiled steps. A search at this maximum takes about a second. */
+/**
+ * Maximum product of the number of searched characters and the number of compiled steps. A search at this maximum takes
+ * about a second.
+ */
 const maxTries = 5_000_000;
 
 export interface NamedGroup {

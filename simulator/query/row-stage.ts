@@ -39,7 +39,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** `steps` run before the operators of the query, for example to add JSON fields. */
+  /** Runs `steps` before the operators of the query. A step can add JSON fields, for example. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);

@@ -164,8 +164,7 @@ function isWhole(value: Numeric): boolean {
 }
 
 /**
- * Creates an operator that hides all fields except `names`. `sees` returns whether a field was visible before the
- * operator.
+ * Creates an operator that hides all fields except `names`. `sees` tells which fields were visible before the operator.
  */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);

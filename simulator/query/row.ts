@@ -20,7 +20,10 @@ export interface Row {
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
-/** Selects messages. If messages are equal in the fields that the filter reads, one call may decide for all of them. */
+/**
+ * Selects messages. The result may depend only on the fields in `reads`, so one call can decide for all messages with
+ * equal values in these fields.
+ */
 export interface Filter {
   /** Lower-case names of the fields that the filter reads. */
   readonly reads: ReadonlySet<string>;

@@ -45,8 +45,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if all parts of the search term occur before the next blank. Otherwise returns the offset at which to
- * continue, or undefined if no match is possible.
+ * Returns `here` if all parts of the search term occur before the next blank. Otherwise returns the offset from which
+ * to search again, or undefined if the text cannot match.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

@@ -33,7 +33,10 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Time in ms at which the backward search completes the current bucket. -Infinity if all buckets are complete. */
+  /**
+   * Time in ms to which the backward search must go to complete the current bucket. -Infinity if all buckets are
+   * complete.
+   */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)

@@ -21,7 +21,7 @@ export interface LogScenario {
   /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds for which the scenario sets the number of generated messages. */
+  /** Sets the number of generated messages in single milliseconds. */
   readonly dense?: readonly DenseScenario[];
   /** Groups of generated messages with equal times. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
@@ -29,8 +29,9 @@ export interface LogScenario {
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };
   /** Size of a generated message as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
-  /** Fractions of two groups of messages: with escapes and multi-byte characters, and with half a surrogate pair. */
+  /** Fraction of messages that contain escapes, quotes, control characters and multi-byte characters. */
   readonly oddShare?: number;
+  /** Fraction of messages that contain half of a surrogate pair. */
   readonly loneSurrogateShare?: number;
   readonly sources?: number;
   readonly variety?: number;

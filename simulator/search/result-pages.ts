@@ -70,7 +70,9 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Renders a value of a record: unchanged, as a wrong number, or with an exponent. */
+/**
+ * Renders a value of a record. If requested, changes a number to a wrong number, or writes a number with an exponent.
+ */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

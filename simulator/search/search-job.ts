@@ -23,7 +23,10 @@ export type JobState =
   | 'FORCE PAUSED'
   | 'CANCELLED';
 
-/** Why a job ended: it got no requests, reached its maximum age, was deleted, or was ended by a fault. */
+/**
+ * Why a search job ended. `silence`: it got no requests. `timeout`: it reached its maximum age. `deleted`: a client
+ * deleted it. `fault`: a fault of the scenario ended it.
+ */
 export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 export interface NewJob {

@@ -19,7 +19,7 @@ export interface SearchScenario {
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
-  /** How the status of a search job shows that the job reached the message limit. */
+  /** How a status shows that the search stopped at the message limit: as paused, as done, or as done with a warning. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
@@ -81,7 +81,7 @@ export interface PageScenario {
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
   /** Records that an unfinished aggregation returns: correct records so far, or wrong numbers to mislead the client. */
   readonly earlyRecords?: 'partial' | 'wrong';
-  /** Notation of computed numbers of ten million or more: 1788000000000 or 1.788E12. */
+  /** Format of computed numbers of ten million or more: `plain` (1788000000000) or `scientific` (1.788E12). */
   readonly largeFigures?: 'plain' | 'scientific';
 }
 

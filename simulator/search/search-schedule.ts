@@ -6,7 +6,7 @@ export interface SearchSchedule {
   /** Start of the search job's range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Times in ms at which a search job starts, ends its subqueries, completes its histogram, and ends. */
+  /** Times in ms at which a search job starts, completes its subqueries, completes its histogram, and ends. */
   readonly startMs: number;
   readonly gatherMs: number;
   readonly histogramMs: number;

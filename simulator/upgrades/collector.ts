@@ -144,7 +144,10 @@ export interface UpgradeTask {
   /** True if an event of the scenario created the upgrade task. */
   readonly foreign: boolean;
   readonly requestedMs: number;
-  /** Times in ms of two status changes of the task: from 0 (not started) to 1 (pending), and from 1 to in progress. */
+  /**
+   * Times in ms at which the task changes from status 0 (not started) to 1 (pending), and from 1 to the status for a
+   * running upgrade.
+   */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;

@@ -61,7 +61,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
  * Sets the highest bit of each byte that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable.
  */
 function marksIn(word: number): number {
-  // The XOR exchanges the codes of quote (0x22) and space (0x20), so that quotes and control characters are below 0x21.
+  // The XOR exchanges the codes of the quote (0x22) and the space (0x20). After it, the quote and all control
+  // characters are below 0x21.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;

@@ -29,7 +29,7 @@ export function createJsonLogger(options: JsonLogOptions): Logger {
 
 type Sink = Pick<ReturnType<typeof pino>, LogLevel> & { child(fields: object): Sink };
 
-/** Creates its pino child logger at the first line, because most loggers never log. */
+/** Logger that creates its pino child logger when it writes its first line, because most loggers never write a line. */
 class JsonLogger implements Logger {
   readonly #parent: Sink;
   readonly #fields: LogFields | undefined;

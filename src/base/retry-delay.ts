@@ -41,7 +41,7 @@ export class FailureRecord {
   #count = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
 
-  /** Error of the last request to report. Undefined if a request has succeeded since. */
+  /** Error that is shown for the last failed request. Undefined if a request has succeeded since then. */
   get error(): LogfleetError | undefined {
     return this.#error;
   }
@@ -89,8 +89,9 @@ export function countBefore(error: LogfleetError, before: LogfleetError | undefi
 }
 
 /**
- * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay. Only repeated
- * refusals of credentials have a long delay (section 10.1).
+ * Returns the delay in ms before a retry. If the error asks for a longer delay, returns that delay. The delay after a
+ * refusal of the credentials is long only if the service refused them before, because the service sometimes refuses
+ * valid credentials (section 10.1 of docs/service.md).
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {

@@ -8,7 +8,9 @@
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/** Distance in ms at which UTC offsets are compared, to find a clock change near a local time. */
+/**
+ * UTC offsets are compared at this distance in ms before and after a local time, to find a clock change near that time.
+ */
 const changeDistanceMs = 36 * 3_600_000;
 /** Maximum number of days that each cache of a time zone contains. It is more than a year. */
 const maxDays = 500;

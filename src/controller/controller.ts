@@ -60,7 +60,7 @@ export class Controller {
 
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources with work left. They are reconciled again even without a change. */
+  /** Keys of resources whose work has not ended. They are reconciled again even if nothing changes. */
   readonly #unsettled = new Set<string>();
 
   /** Current term of leadership. `abort` stops the running reconciles when the term ends. */
@@ -125,7 +125,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The queue may have reported a ready key before the first list of resources was complete.
+    // The queue may have reported a ready key before the first list of resources was complete, when no reconcile could
+    // start.
     this.#startSoon();
   }
 

@@ -16,17 +16,20 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** Two sentences for the user: why nothing happens, and how to change that. */
+  /** Two sentences for the user: why the resource is in this state, and how to change that. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
   /** True while logfleet retries because the service or a destination does not work (H2). */
   readonly outage?: boolean;
-  /** True if the message already says when the outage began. */
+  /** True if `message` already contains the time at which the outage began, so that this time is not added again. */
   readonly mentionsOutageStart?: boolean;
 }
 
-/** Fields of `Health`: nothing to do, work in progress, and a resource that waits for the user. */
+/**
+ * Fields of `Health` for a resource that has nothing to do, for one with work in progress, and for one that waits for
+ * the user.
+ */
 export const resting = { reconciling: false, stalled: false } as const;
 export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 export const stalled = { ready: 'False', reconciling: false, stalled: true } as const;

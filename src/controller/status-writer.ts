@@ -26,13 +26,13 @@ export interface StatusWriterOptions<K extends KindName> {
   /** Minimum interval in ms between two writes in which only counts have changed. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Returns whether the process is about to end. If it is, changed counts are written immediately. */
+  /** Returns whether the process is about to end. If so, changed counts are written immediately. */
   readonly draining: () => boolean;
 }
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Resource versions before and after this status was written. */
+  /** Resource version before this status was written, and resource version after the write. */
   readonly versions: readonly string[];
 }
 
@@ -42,7 +42,10 @@ export class StatusWriter<K extends KindName> {
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
   #isOutdated = false;
-  /** Status as it was before the first write that got no answer. No Event has reported the change of that write. */
+  /**
+   * Status before the first write that failed and may have taken effect. No Event has reported the change of that write
+   * yet.
+   */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
@@ -102,8 +105,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * If the resource already shows this status, tells the host and returns the delay in ms until the next check.
-   * Otherwise returns undefined, and the status must be written.
+   * If the resource already shows this status, calls `confirmStatus` of the host, and returns the delay in ms until the
+   * next check. Otherwise returns undefined, and the caller must write the status.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -131,7 +134,8 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // The host reports the other writer's change to the controller, which then computes a new status.
+      // The write failed, because another writer changed the resource. The host reports that change to the controller,
+      // which then computes a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;

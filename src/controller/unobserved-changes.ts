@@ -32,7 +32,7 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The host does not report status writes of this process, so the status may already show the earlier change.
+    // The host does not report status writes of this process. The status may therefore already show the earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
@@ -40,7 +40,7 @@ export class UnobservedChanges {
     this.#unobserved.set(text, { key: { namespace, name }, generation, sinceMs: nowMs });
   }
 
-  /** Returns the age in ms of the oldest change that no status shows, or 0. */
+  /** Returns the age in ms of the oldest change whose generation no status shows yet; 0 if there is no such change. */
   oldestMs(nowMs: number): number {
     for (const [text, { key, sinceMs }] of this.#unobserved) {
       if (isUnobserved(this.#read(key))) return nowMs - sinceMs;

@@ -13,7 +13,7 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/** Maximum delay in ms after the first failure, before the random reduction. */
+/** Maximum delay in ms after the first failure. The delay is then shortened at random. */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
@@ -38,7 +38,10 @@ export class WorkQueue {
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
-  /** Keys that are ready, or were added while in `#processing`, with the monotonic time of the addition. */
+  /**
+   * Keys that are ready, and keys that were added while they were processed. The value is the monotonic time of the
+   * addition.
+   */
   readonly #dirty = new Map<string, number>();
 
   /** Keys that were taken and are not done. */

@@ -62,7 +62,7 @@ export function connectWith(options: ConnectOptions): Connect {
 }
 
 export interface TlsConnectOptions extends Omit<ConnectOptions, 'transport'> {
-  /** Environment variables, for `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment variables of the process. Only `HTTPS_PROXY` and `NO_PROXY` are read. */
   readonly environment: Environment;
 }
 

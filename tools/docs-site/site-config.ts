@@ -28,7 +28,8 @@ export function siteConfig({ base, version, versions, titles }: Site): object {
       nav: [
         {
           text: version,
-          // VitePress adds its base path before such a link, so a link with `/../` leads to another version.
+          // VitePress adds the base path of the current version before the link. The part `/../` of the link leaves
+          // this path, so the link leads to another version.
           items: versions.map((each) => ({ text: each, link: `/../${each}/`, target: '_self' })),
         },
       ],

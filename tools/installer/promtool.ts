@@ -19,7 +19,7 @@ export const promtool: ReleasedProgram = {
     const folder = `prometheus-${release}.${system}-${processor}`;
     return { path: `v${release}/${folder}.tar.gz`, checksumsPath: `v${release}/sha256sums.txt`, folder };
   },
-  // Without this tag, Go compiles the client libraries of all cloud providers.
+  // Without this build tag, Go compiles the client libraries of all cloud providers.
   tags: 'remove_all_sd',
   buildTime: 'about six minutes',
 };

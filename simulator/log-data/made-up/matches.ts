@@ -96,7 +96,9 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Adds the matches among messages [from, to), counted from the newest message, to `tally`. */
+  /**
+   * Adds to `tally` the matches whose ranks are in [from, to). The rank of a message is the number of newer messages.
+   */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

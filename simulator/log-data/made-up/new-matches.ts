@@ -7,7 +7,10 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches since the last call of `end`. */
 export interface NewMatches {
-  /** Estimated number of messages that are examined for each match, at most 1. */
+  /**
+   * Estimated number of messages that are examined per match. It is at most 1, because equal matches can be counted
+   * together.
+   */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
@@ -71,8 +74,8 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // The search examines one message of each kind in each time slice, and one more to find the start of the time
-    // slice.
+    // In each time slice, the search examines one message of each kind, and one more message to find the start of the
+    // time slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0

@@ -11,8 +11,8 @@ export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Rank (number of newer messages) of the oldest searched message in the millisecond `fromMs - 1`. It is -1 if no
-   * message of that millisecond is searched.
+   * Rank (number of newer messages) of the oldest searched message if the search ended inside the millisecond `fromMs -
+   * 1`. Otherwise -1, because no message of that millisecond is searched.
    */
   readonly partRank: number;
 }
@@ -29,7 +29,10 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum delays of prompt and of late messages, in ms. Both are 0 if the search is by message time. */
+  /**
+   * Maximum time in ms from a message to its receipt, for prompt and for late messages. Both are 0 if the search is by
+   * message time.
+   */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -99,7 +102,7 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // Only messages that arrive late can have a receipt time after the end of the period.
+      // Only late messages can have a receipt time after the end of the period, so no other message needs a check.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -151,7 +154,7 @@ export class PeriodMatches {
 }
 
 /**
- * A part of a message block: its messages [first, end). `rank` is the number of messages newer than message `first`.
+ * The messages [first, end) of a message block. `rank` is the rank of the message `first` (number of newer messages).
  */
 interface BlockPart {
   readonly layout: Layout;

@@ -16,7 +16,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Limits for the length of a repeated search step, as fractions of the length of the step that found too many matches.
+ * Limits for the length of a repeated search step. They are fractions of the length of the step that found too many
+ * matches.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
@@ -73,7 +74,10 @@ export class TemplateFinder implements Finder {
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /** Returns the time of the message that is `blocks` message blocks older than the reached time. */
+  /**
+   * Returns the time back to which the search must go to search `blocks` more message blocks. Returns -Infinity if
+   * fewer blocks are left.
+   */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -104,7 +108,7 @@ export class TemplateFinder implements Finder {
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // In this time range, the search reaches `maxMatches` matches if every message matches.
+    // If every message matches, a time range of this length contains enough messages to reach `maxMatches`.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;

@@ -81,8 +81,8 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
 }
 
 /**
- * Creates a message template. `wanted` maps the size of the JSON without `_raw` to the size of the whole JSON, in
- * bytes.
+ * Creates a message template. `wanted` computes the size of the whole JSON from the size of the JSON without `_raw`,
+ * both in bytes.
  */
 function template(
   settings: MadeUpSettings,

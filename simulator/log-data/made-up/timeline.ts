@@ -132,7 +132,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // The number of the computed message block may be wrong by one, because times are rounded.
+    // Times are rounded, so the computed number of the message block may be wrong by one.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -166,8 +166,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the end of `blocks` consecutive message blocks, as a number of newer messages. The first of these blocks
-   * contains the message with this `rank`.
+   * Returns the rank (number of newer messages) at which `blocks` consecutive message blocks end. The first of these
+   * blocks contains the message with the given `rank`.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

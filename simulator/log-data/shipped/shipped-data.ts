@@ -39,7 +39,7 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Converts a searched range of message times or receipt times to a range of message times. */
+/** Converts the time range of a search, which can be by receipt time, to a range of message times. */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -107,7 +107,7 @@ class RankList implements MatchStore {
   }
 }
 
-/** Maximum length in ms of the time range that one search step counts. */
+/** Maximum length in ms of the time range in which one search step counts messages. */
 const countedMs = 60 * 60_000;
 
 /**
@@ -185,7 +185,10 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a finder that has examined all messages from the end of the range back to `reachedMs`. */
+  /**
+   * Returns a finder that examines single messages. It has examined all messages from the end of the range back to
+   * `reachedMs`.
+   */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

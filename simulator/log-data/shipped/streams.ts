@@ -74,8 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields ranges of messages with times in [fromMs, toMs). Each range has the messages [first, end) of one quarter of
-   * an hour (`slot`).
+   * Yields the messages with times in [fromMs, toMs). Each batch contains the messages [first, end) of one quarter of
+   * an hour. `slot` is the number of this quarter of an hour.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {

@@ -24,7 +24,9 @@ class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
   readonly rawBytes: number[] = [];
-  /** Positions of each message's JSON in the chunks, and of `_raw` in the JSON. */
+  /**
+   * For each message: its chunk, the start and length of its JSON in the chunk, and the start of `_raw` in the JSON.
+   */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
   readonly lengths: number[] = [];

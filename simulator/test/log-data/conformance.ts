@@ -42,7 +42,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Random times, including message times and the milliseconds next to them. */
+  /** Random times. Many are message times, or one millisecond before or after a message time. */
   const time = fc.oneof(
     inside,
     ownTimes,

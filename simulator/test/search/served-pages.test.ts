@@ -79,8 +79,8 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
 /**
- * Returns log data with a page of 64 MB, which is more than sockets can buffer. `made` is the number of chunks created
- * so far.
+ * Returns log data with one page of 64 MB, which exceeds the buffers of the sockets. `made` counts the chunks that were
+ * created so far.
  */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');

@@ -6,7 +6,7 @@ import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
-/** Ratio of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
+/** Fraction of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
 const workShare = 0.8;
 /** Time in ms after a request about a search job during which keep-alives are expected. */
 const pollExpectedMs = 30_000;
@@ -42,9 +42,15 @@ export class KeyQueue {
     requestClasses.map((requestClass) => [requestClass, []]),
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
-  /** Serial number of the last request of each class. The access key that was served longest ago comes next. */
+  /**
+   * For each class: serial number of the last request of this access key. The request of the access key with the lowest
+   * number is sent next.
+   */
   readonly #turns = new Map<RequestClass, number>();
-  /** Time until which half of the concurrent requests is reserved for requests of a former leader (B6). */
+  /**
+   * Returns the time until which half of the concurrent requests is reserved, because requests of a former leader may
+   * be in flight (B6).
+   */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -111,14 +117,14 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Removes cancelled requests from the concurrent ones when the service has certainly finished them. */
+  /** Stops counting a cancelled request as concurrent when the service has certainly finished it. */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /** Returns the times at which more requests may be sent even if no answer arrives. */
+  /** Returns the times at which the access key may be allowed to send more requests even if no answer arrives. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

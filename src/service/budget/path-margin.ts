@@ -9,7 +9,7 @@ import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Minimum time in ms allowed for network delays. Covers clock drift and rounding. */
+  /** Minimum time in ms allowed for network delays. It covers clock drift and rounding. */
   floorMs: 5,
   /** Time in ms allowed for network delays before the first measurement. */
   initialMs: 20,
@@ -17,14 +17,23 @@ export const marginBounds = {
   mostMs: 250,
   /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
-  /** Minimum number of answers of a class until the fastest of them counts as not delayed. */
+  /**
+   * Number of answers of a class after which a delay is measured against the fastest answer of this class. Until then,
+   * it is measured against the fastest answer of all classes.
+   */
   youngAnswers: 32,
 } as const;
 
-/** Weight of a slow answer in the average delay. It is four times the weight of a fast answer. */
+/**
+ * Weight of a new answer in the average delay if the answer is slower than average. A faster answer has a quarter of
+ * this weight.
+ */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
-/** Factor by which each answer other than 429 reduces the added delay. 35 answers halve it. */
+/**
+ * Factor by which each answer other than 429 reduces the delay that answers with 429 have added. After 35 answers, half
+ * of this delay is left.
+ */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
 const baselineWindowMs = 60_000;
@@ -59,7 +68,10 @@ export class PathMargin {
     return this.#cautionMs;
   }
 
-  /** Learns from one round trip. Returns the possible network delay of the request in ms. */
+  /**
+   * Updates the estimate with the round-trip time of one request. Returns the possible network delay of the request in
+   * ms.
+   */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
     // Compares only requests of the same class, because the service needs more time for some classes.
@@ -91,7 +103,7 @@ export class PathMargin {
     return baseline && quickestMs(baseline);
   }
 
-  /** Records an answer with 429: requests arrived closer together than expected. */
+  /** Records an answer with 429, which shows that requests arrived closer together than expected. */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }

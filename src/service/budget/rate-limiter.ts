@@ -20,7 +20,7 @@ export interface Reservation {
   sentAtMs: number | undefined;
   /** Time in ms until the first bytes of the answer; undefined until they arrive. */
   roundTripMs: number | undefined;
-  /** Possible network delay in ms: how much slower the answer was than the fastest one. */
+  /** Time in ms by which the answer was slower than the fastest answer, possibly because of a network delay. */
   lateMs: number;
   /** Latest time at which the request can have reached the service; undefined if unknown. */
   arrivedByMs: number | undefined;
@@ -92,8 +92,8 @@ export class RateLimiter {
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // Earlier requests usually arrive within half of the handshake's duration. After a stall, the whole duration
-    // counts.
+    // Earlier requests have usually arrived after half of the handshake's duration. After a stall, they may arrive as
+    // late as the handshake ends.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
@@ -137,7 +137,10 @@ export class RateLimiter {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** Records that all requests that were sent to this origin much earlier have also arrived. */
+  /**
+   * Records that requests to this origin arrived by `arrivedByMs` if they were sent at least `marginBounds.mostMs`
+   * before `sentAtMs`.
+   */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
@@ -146,7 +149,8 @@ export class RateLimiter {
   }
 
   /**
-   * Time from which a test connection can show that the request has arrived; Infinity if the arrival is already known.
+   * Time from which a test connection can show that the request has arrived. Infinity if the request was not sent, or
+   * if its arrival is already known.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
@@ -171,7 +175,9 @@ export class RateLimiter {
   }
 }
 
-/** Latest time at which a request arrives if neither network nor service stalls. Infinity until the request is sent. */
+/**
+ * Latest time at which a request arrives, unless the network or the service stalls. Infinity until the request is sent.
+ */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }

@@ -61,7 +61,10 @@ export class RatePace {
   }
 }
 
-/** Number of whole steps since `sinceMs`. Exact at the time of a step, so that its timer fires only once. */
+/**
+ * Returns the number of whole steps since `sinceMs`. The result is exact at the time of a step, so that the timer for
+ * this step fires only once.
+ */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);
   return sinceMs + (steps + 1) * stepMs <= nowMs ? steps + 1 : steps;

@@ -31,7 +31,7 @@ export interface RequestBudgetOptions {
   readonly metrics?: Metrics;
 }
 
-/** Ratio of the request rate that is reserved for keep-alives of search jobs (B3, B4). */
+/** Fraction of the request rate that is reserved for keep-alives of search jobs (B3, B4). */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
 /** Wait in ms after a failed test connection. */

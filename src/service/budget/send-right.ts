@@ -9,7 +9,7 @@ export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
   readonly sinceMs: number;
-  /** Whether the former leader ended without handing over. Its requests may still be in flight (B6). */
+  /** True if the former leader ended without handing over its leadership. Its requests may still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 

@@ -41,12 +41,16 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests that were chosen by rank since a request was last chosen because it had waited too long. */
+  /**
+   * Number of requests that were chosen by rank since the last request that was chosen because it had waited too long.
+   */
   #inRank = 0;
-  /** Number of keep-alives that may be sent before the next page read. */
+  /** Number of keep-alives that may still be sent before a waiting page read is sent. */
   #pollsAhead = mostPollsAhead;
 
-  /** Chooses the next request, and records that its class was served. Undefined if no request waits. */
+  /**
+   * Chooses the next request, and records that a request of its class was sent. Returns undefined if no request waits.
+   */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {
     const poll = heads.find((head) => head.class === 'keepAlive');
     const page = heads.find((head) => head.class === 'pageRead');

@@ -70,7 +70,10 @@ function instantMs(timestamp: number | undefined): number | undefined {
   return timestamp < secondsLimit ? timestamp * 1000 : timestamp;
 }
 
-/** Decodes an upgrade task (4.8). Its time may be in seconds or milliseconds. */
+/**
+ * Decodes the status of an upgrade task (section 4.8 of docs/service.md). The service may send the time of the task in
+ * seconds or in milliseconds.
+ */
 export function decodeTask(body: Uint8Array): UpgradeTask {
   const path = 'upgrade';
   const members = membersAt(decodeDocument(body)[path], path);

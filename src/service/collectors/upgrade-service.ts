@@ -5,7 +5,10 @@
  */
 import type { Answer, CallOptions } from '../requests/call.ts';
 
-/** Installed or hosted collector (2.7). Undefined fields were missing in the answer. */
+/**
+ * An installed or hosted collector (section 2.7 of docs/service.md). A field is undefined if the answer did not contain
+ * it.
+ */
 export interface Collector {
   readonly id: string;
   readonly name: string;

@@ -15,19 +15,25 @@ export const keepAliveMs = 12_000;
 const soonestPollMs = 2_000;
 /** Time in ms from a job's creation to its first status request, if the duration is unknown. */
 const usualPollMs = 2_500;
-/** Allowance for a slow search: this ratio of the estimated duration, plus `overshootMs`. */
+/**
+ * A progress check waits longer than the estimated duration of the search: by this fraction of the duration, plus
+ * `overshootMs`.
+ */
 const overshootShare = 0.1;
 const overshootMs = 250;
 /** Minimum time between two progress checks, as a ratio of the job's age. */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
-/** Age in ms of a search job at which every search that takes up to 10 s has ended. */
+/**
+ * Age of a search job in ms at which a search that takes up to 10 s has ended. A progress check is planned for this
+ * age.
+ */
 const shortSearchMs = 10_500;
 
 export interface SearchProgress {
   /** Time in ms from the job's creation to the request for this status. */
   readonly elapsedMs: number;
-  /** Maximum time in ms for which the search has been running. */
+  /** Maximum time in ms for which the search can have been running. */
   readonly searchingMs: number;
   /** Ratio of the time range that the search has completed, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
@@ -58,7 +64,8 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 }
 
 /**
- * Time in ms from the last answered request to the second keep-alive. It is sent if the first keep-alive has no answer.
+ * Time in ms from the last answered request to the second keep-alive, which is sent only if the first keep-alive got no
+ * answer.
  */
 export const secondTryMs = 16_000;
 

@@ -113,8 +113,8 @@ const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
 
 /**
- * Removes the sentences about missing cookies, which the service adds to every warning (2.2, 10.2). Undefined if
- * nothing is left.
+ * Removes the sentences about missing cookies, which the service adds to every warning (sections 2.2 and 10.2 of
+ * docs/service.md). Returns undefined if no text is left.
  */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
   if (warning === undefined) return undefined;
@@ -124,11 +124,15 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
   return news.join(' ').trim() || undefined;
 }
 
-/** Minimum length of a warning that is removed from later warnings. A shorter text may occur in them by chance. */
+/**
+ * Minimum length in characters of a warning that is removed from later warnings. A shorter text may be part of a later
+ * warning by chance.
+ */
 const shortestNotice = 16;
 
 /**
- * Returns the new text of a warning, without the text `known`, which was already in the warning of the job's creation.
+ * Returns the new text of a warning. The text `known` is removed, because the warning of the job's creation already
+ * contained it.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

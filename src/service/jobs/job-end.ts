@@ -20,13 +20,16 @@ export function isFinal(error: LogfleetError): boolean {
 
 const cancelledCode = 'job.cancelled';
 
-/** Error for a job that the service (3.1) or another client cancelled. */
+/** Error for a search job that was cancelled by the service (section 3.1 of docs/service.md) or by another client. */
 export function cancelledError(id: string): LogfleetError {
   const message = `The search job ${id} was cancelled, but not by logfleet. A new search replaces it.`;
   return failure('backoff', cancelledCode, message, { reason: 'JobCancelled' });
 }
 
-/** Error for a job that had no answer for longer than the service keeps it (3.1). */
+/**
+ * Error for a search job whose requests got no answer for longer than the service keeps a job without requests (section
+ * 3.1 of docs/service.md).
+ */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({

@@ -27,7 +27,7 @@ export interface JobProgress {
    * without reporting it (section 10.2, E4).
    */
   readonly isLimitReached: boolean;
-  /** True if an answer was lost that may have contained an error (E5). */
+  /** True if an answer was lost that may have contained an error of the search (E5). */
   readonly hasLostStatus: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
@@ -88,7 +88,7 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning from an answer that is not a status. */
+  /** Adds a warning from an answer to a request that is not a status request. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     addText(this.#warnings, text);
@@ -159,8 +159,8 @@ export class JobHistogram {
   }
 
   /**
-   * Returns all buckets. Repeated counts of a bucket are added or their maximum is used, whichever is closer to
-   * `messageCount`.
+   * Returns all buckets. If a bucket was counted several times, its counts are added, or the maximum count is used,
+   * depending on which total is closer to `messageCount`.
    */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);

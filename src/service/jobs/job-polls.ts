@@ -125,7 +125,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A newer request may be queued while an older one is repeated after a 401.
+    // A newer request may be queued while an older request is sent again after a 401.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -280,7 +280,8 @@ export class SearchJob {
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // The service does not count a job that it does not know as active, so another job may start.
+    // The service does not count a search job as active if it does not know the job. Another search job may therefore
+    // start immediately.
     if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();

@@ -35,14 +35,20 @@ export type JobState =
   | 'cancelled'
   | { readonly unknown: string };
 
-/** Number of messages in [startMs, startMs + lengthMs) (2.3). */
+/**
+ * Histogram bucket: the number of messages in the time range [startMs, startMs + lengthMs) (section 2.3 of
+ * docs/service.md).
+ */
 export interface HistogramBucket {
   readonly startMs: number;
   readonly lengthMs: number;
   readonly count: number;
 }
 
-/** Status of a search job (2.3). Errors, warnings and buckets are returned only once. */
+/**
+ * Status of a search job (section 2.3 of docs/service.md). The service returns each error, warning and bucket of the
+ * histogram only once.
+ */
 export interface JobStatus {
   readonly state: JobState;
   /** Number of messages found so far. */
@@ -101,7 +107,7 @@ export interface MessagePage {
 
 /** Page of records, the results of an aggregation (2.6). */
 export interface RecordPage {
-  /** Fields of the records. `keyField` is true for fields by which the aggregation groups. */
+  /** Fields of the records. `keyField` is true for a field by which the aggregation groups its rows. */
   readonly fields: readonly PageField[];
   /** Values of each record by field name. */
   readonly records: readonly ReadonlyMap<string, string>[];

@@ -4,7 +4,7 @@
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** `more` means that the rest of the chunk contains no complete token. */
+/** Results of the reader. `more` means that the rest of the chunk contains no complete token. */
 export const token = {
   more: 0,
   name: 1,
@@ -35,8 +35,8 @@ const expecting = {
 } as const;
 
 /**
- * How the end of a chunk interrupted a token. `digits + n`: `n` hexadecimal digits of an escape are missing. `number +
- * n`: state `n` of `numberStates`.
+ * Where inside a token the chunk ended. `digits + n`: `n` hexadecimal digits of an escape are still missing. `number +
+ * n`: the number is in state `n` of `numberStates`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
@@ -73,7 +73,7 @@ export class JsonReader {
 
   /**
    * Continues with `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the document. Returns the number
-   * to add to earlier indexes.
+   * to add to indexes that were stored before the call.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {

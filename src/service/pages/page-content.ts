@@ -57,7 +57,7 @@ export class PageContent {
   #named: FieldValue | undefined;
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
-  /** Index at which the current row begins, or the value of `fields`. */
+  /** Index at which the current row begins, or at which the value of the member `fields` begins. */
   #start = 0;
   /** Object whose unknown member is being skipped. */
   #afterSkipped: 'page' | 'element' = 'page';
@@ -95,7 +95,10 @@ export class PageContent {
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
-  /** Reads to the end of the chunk. If `whileHeld` is true, stops at the end of the row or text that began earlier. */
+  /**
+   * Reads to the end of the chunk. If `whileHeld` is true, stops earlier, at the end of the row or text that began in
+   * an earlier chunk.
+   */
   read(whileHeld: boolean): void {
     for (;;) {
       const found = this.#reader.next();

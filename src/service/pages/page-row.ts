@@ -81,7 +81,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** The message id is in `id`, from `idStart` to `idEnd`. */
+  /** `id` contains the message id from `idStart` to `idEnd`. */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;

@@ -39,7 +39,7 @@ export class PageScanner {
     this.#content = new PageContent(sink, { ...usualLimits, ...limits });
   }
 
-  /** Number of rows that `sink` has received. The next page can begin after these rows. */
+  /** Number of rows that `sink` has received. After an error, the next page can begin after these rows. */
   get rows(): number {
     return this.#content.rows;
   }

@@ -18,12 +18,14 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Text before each value of an earlier row, such as `,"name":"`. */
+  /** For each member of an earlier row: the text before its value, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 for none. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** For each member of the previous row: the known field that it contains, such as the id. */
+  /**
+   * For each member of the previous row: its known field, such as the id. Undefined if the member is no known field.
+   */
   readonly #named: (FieldValue | undefined)[] = [];
 
   constructor(fields: RowFields) {
@@ -31,8 +33,8 @@ export class RowFinder {
   }
 
   /**
-   * Finds the known fields of the row at `row`. Returns the index after the row, or -1 if another reader must read the
-   * row.
+   * Finds the known fields of the row that begins at `row`. Returns the index after the row, or -1 if the row has an
+   * unusual form, so that the slower JSON reader must read it.
    */
   find(bytes: Buffer, row: number): number {
     if (bytes !== this.#bytes) this.#take(bytes);
@@ -78,7 +80,7 @@ export class RowFinder {
   }
 }
 
-/** Whether the bytes of `view` at `at` equal those of `names` at `nameAt`. `length` is at least 4. */
+/** Returns whether `length` bytes of `view` at `at` equal those of `names` at `nameAt`. `length` is at least 4. */
 function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {
   const last = length - 4;
   for (let place = 0; place < last; place += 4) {

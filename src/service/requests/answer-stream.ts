@@ -53,7 +53,10 @@ export class AnswerStream<T> implements BodyReceiver {
   #waits = 0;
   #ended = false;
 
-  /** `giveUp` aborts the request when a time limit passes. `onHead` receives the head of a successful answer. */
+  /**
+   * When a time limit passes, `giveUp` is aborted to cancel the request. `onHead` is called with the head of a
+   * successful answer.
+   */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;
     this.#giveUp = giveUp;

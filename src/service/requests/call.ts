@@ -15,10 +15,9 @@ export interface Call {
   readonly beforeSend?: (() => void) | undefined;
   /** Called after a failed request if the service may have carried out the request nevertheless. */
   readonly mayHaveActed?: (() => void) | undefined;
-  /**
-   * Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due.
-   */
+  /** Class of the request. Default: the class of the operation. */
   readonly requestClass?: RequestClass | undefined;
+  /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;
   /** Search job that the call uses or creates. */
   readonly session?: JobSession | undefined;

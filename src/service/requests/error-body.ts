@@ -1,4 +1,7 @@
-/** Reads the body of an error answer: JSON with `code` or `errors`, an HTML page of a proxy, or an empty body (7). */
+/**
+ * Reads the body of an error answer (chapter 7 of docs/service.md). The body is JSON with `code` or `errors`, an HTML
+ * page of a proxy, or empty.
+ */
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from '../json/exact-json.ts';
 import { normalizeServiceCode } from './service-code.ts';

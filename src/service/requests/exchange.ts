@@ -47,7 +47,7 @@ export interface ServiceSettings {
   /** Hosts to which redirects may lead, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of the settings for messages; by default, the keys of a Secret. */
+  /** Names of the settings in messages to users. Default: the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -353,6 +353,6 @@ function valuesOf(cookie = ''): readonly string[] {
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
-  const what = `the answer has Content-Encoding ${JSON.stringify(encoding.slice(0, 40))}, although the request asks for identity`;
-  return `${what}: check whether a proxy compresses answers`;
+  const shown = JSON.stringify(encoding.slice(0, 40));
+  return `the answer has Content-Encoding ${shown}, although the request asks for identity: check whether a proxy compresses answers`;
 }

@@ -24,7 +24,7 @@ export class JobSession {
     return this.#address;
   }
 
-  /** Monotonic send time in ms of the newest request that the service answered as for an existing job. */
+  /** Monotonic send time in ms of the newest request whose answer showed that the service knows the job. */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }
@@ -36,7 +36,9 @@ export class JobSession {
     if (forGood || !this.#address) this.#address = address;
   }
 
-  /** Records that the service knows the job. `sentAtMs` is the send time of the answered request. */
+  /**
+   * Records an answer that shows that the service knows the job. `sentAtMs` is the send time of the answered request.
+   */
   heard(sentAtMs: number): void {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
   }

@@ -32,7 +32,7 @@ export interface NoSuchJob {
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
-  /** Send time of the newest later request that showed that the service knows the job. */
+  /** Send time of the newest later request whose answer showed that the service knows the job. */
   readonly heardAtMs: number | undefined;
   /** True if an earlier request to delete the job may have reached the service. */
   readonly isDeleted: boolean;

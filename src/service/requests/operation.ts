@@ -18,7 +18,7 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The deadline is long, because a lost answer may have contained an error of the search (E5).
+  // The deadline is long, because a cancelled request loses its answer, which may contain an error of the search (E5).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
   // The maximum size does not apply to rows, which are read as a stream.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },

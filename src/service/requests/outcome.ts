@@ -46,7 +46,7 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** How an outcome is handled. `of` contains exceptions for some operations. */
+/** Treatment of an outcome. `of` contains exceptions for single operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** The request had no effect and may succeed later. */

@@ -26,10 +26,8 @@ type Advice = { readonly [O in Outcome]?: string };
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same answer for too many requests and too many search jobs (10.5).
-  const orJobs =
-    operation === 'createJob'
-      ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
-      : '';
+  const tooMany = `another client may be using the same user: ${shareRate}`;
+  const tooManyOrJobs = `${tooMany}; or the organisation has reached its limit of active search jobs: wait, or end other jobs`;
   // logfleet writes valid times. If the service rejects one, a proxy may have changed the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
@@ -52,7 +50,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,
     contentTypeInvalid: altered,
-    rateLimited: `another client may be using the same user: ${shareRate}${orJobs}`,
+    rateLimited: operation === 'createJob' ? tooManyOrJobs : tooMany,
     'invalid.timestamp.from': altered,
     'invalid.timestamp.to': altered,
     'to.smaller.than.from': altered,
@@ -90,49 +88,50 @@ function render(operation: Operation, failure: Failure, names: SettingNames): st
   const request = `${operations[operation].method} ${failure.address}`;
   const isGoneTask = operation === 'getTask' && failure.outcome === 'notFound';
   const help = isGoneTask ? undefined : adviceWith(operation, names)[failure.outcome];
-  return `${request} ${happened(failure, names)}${help ? `; ${help}` : ''}`;
+  return `${happened(request, failure, names)}${help ? `; ${help}` : ''}`;
 }
 
-function happened(failure: Failure, { followRedirect }: SettingNames): string {
+/** Returns what happened to `request`, given as method and address. */
+function happened(request: string, failure: Failure, { followRedirect }: SettingNames): string {
   const { detail, status, outcome } = failure;
   const inBrackets = detail ? ` (${detail})` : '';
   switch (outcome) {
     case 'redirectNotAllowed':
-      return `was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
+      return `${request} was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
     case 'redirectInCircles':
-      return `was redirected repeatedly and never reached the service${inBrackets}`;
+      return `${request} was redirected repeatedly and never reached the service${inBrackets}`;
     case 'timeout':
-      return `was not answered in time${inBrackets}`;
+      return `${request} was not answered in time${inBrackets}`;
     case 'withdrawn':
     case 'abandoned':
-      return 'was cancelled by logfleet';
+      return `${request} was cancelled by logfleet`;
     case 'connectionLost':
-      return `got no complete answer, because the connection broke${inBrackets}`;
+      return `${request} got no complete answer, because the connection broke${inBrackets}`;
     case 'heldUp':
-      return `was cancelled, because logfleet could not write the received rows in time${inBrackets}`;
+      return `${request} was cancelled, because logfleet could not write the received rows in time${inBrackets}`;
     case 'answerInvalid':
     case 'answerMalformed':
     case 'answerTooLarge':
-      return `got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+      return `${request} got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
     case 'notLeading':
-      return 'was not sent, because another process may be the leader now';
+      return `${request} was not sent, because another process may be the leader now`;
     case 'closed':
-      return 'was not sent, because its client was closed';
+      return `${request} was not sent, because its client was closed`;
     case 'jobNotKnownYet':
     case 'jobDeleted':
     case 'jobCookieMissing':
     case 'jobSilenced':
     case 'jobTimedOut':
     case 'jobGone':
-      return `found no such search job${inBrackets}`;
+      return `${request} found no such search job${inBrackets}`;
     default:
-      return status === undefined ? `was not sent${inBrackets}` : answered(failure, status);
+      return status === undefined ? `${request} was not sent${inBrackets}` : answered(request, failure, status);
   }
 }
 
-function answered(failure: Failure, status: number): string {
+function answered(request: string, failure: Failure, status: number): string {
   const code = failure.serviceCode ? ` ${failure.serviceCode}` : '';
-  return `was answered ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
+  return `${request} was answered ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
 }
 
 export interface SettingNames {

@@ -74,7 +74,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // Calls back later, because undici must first finish its own bookkeeping.
+    // The callback runs later, because undici must finish its own bookkeeping first.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

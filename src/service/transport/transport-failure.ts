@@ -30,8 +30,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the failure for an error code. Unlisted codes of OpenSSL have a prefix; other unlisted codes mean a lost
- * connection.
+ * Returns the failure for an error code. An unlisted code of OpenSSL is recognized by its prefix. Every other unlisted
+ * code means that the connection was lost.
  */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);

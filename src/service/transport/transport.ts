@@ -53,10 +53,10 @@ export interface BodyReceiver {
 
 export interface Transport {
   /**
-   * Resolves when up to `wanted` connections are open, including busy ones (B1). Rejects only without any connection.
+   * Resolves when up to `wanted` connections are open, including busy ones (B1). Rejects only if no connection is open.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
-  /** Opens one more connection without a request (`Path.probe`). */
+  /** Opens one more connection, on which no request is sent (`Path.probe`). */
   probe(origin: string): Promise<void>;
   /** Sends a request. Rejects with a `TransportError`, the signal's reason, or an error of `beforeWrite`. */
   send(request: TransportRequest): Promise<TransportResponse>;
