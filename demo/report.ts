@@ -165,7 +165,7 @@ function renderCost(requests: readonly JournalEntry[]): string {
   return `${requests.length} requests in ${(tookMs / 1_000).toFixed(0)} s`;
 }
 
-/** Status of a failed upgrade task (4.8). */
+/** Status of a failed upgrade task (section 4.8 of docs/service.md). */
 const taskFailed = 3;
 
 /** Address of the simulator in the commands that the report suggests. */

@@ -26,8 +26,8 @@ export class UsedMemory {
   }
 
   /**
-   * Shrinks the file in `/dev/shm` by the growth of the files in `directory`, plus `leadBytes`. Must be called
-   * regularly while these files grow.
+   * Shrinks the file in `/dev/shm` by the size of the files in `directory`, plus `leadBytes`. Must be called regularly
+   * while these files grow.
    */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);

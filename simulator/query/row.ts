@@ -1,7 +1,7 @@
 /** A message as queries read it. */
 import type { FieldValue } from './numeric.ts';
 
-/** A field of a page or of records (service.md 2.4). */
+/** A field of a page or of records (section 2.4 of docs/service.md). */
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';

@@ -120,7 +120,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderRecords(results.table(), page));
   }
 
-  /** Deletes a search job (service.md 4.5). */
+  /** Deletes a search job (section 4.5 of docs/service.md). */
   delete(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'deletion');
     if ('refusal' in job) return job;

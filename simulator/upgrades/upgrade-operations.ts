@@ -46,7 +46,7 @@ export class UpgradeOperations {
     return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
   }
 
-  /** Returns an upgrade task (service.md 4.8). */
+  /** Returns an upgrade task (section 4.8 of docs/service.md). */
   getTask(taskId: string, { key, settings, atMs }: Call): Outcome {
     const task = this.#upgrades.get(taskId);
     if (!task || !maySee(key, task.collector)) {

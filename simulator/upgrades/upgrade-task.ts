@@ -16,7 +16,7 @@ export function statusAt(task: UpgradeTask, atMs: number): number {
   return task.progressingStatus;
 }
 
-/** Renders an upgrade task as JSON (service.md 4.8). */
+/** Renders an upgrade task as JSON (section 4.8 of docs/service.md). */
 export function renderTask(task: UpgradeTask, atMs: number, settings: Settings['task']): string {
   const requestTime = Math.floor(settings.requestTimeUnit === 's' ? task.requestedMs / 1000 : task.requestedMs);
   const members = [`"id":${task.id}`];

@@ -1,4 +1,6 @@
-/** Versions of collector builds such as `19.253-26` (service.md 9.3). They are not semantic versions. */
+/**
+ * Versions of collector builds such as `19.253-26` (section 9.3 of docs/service.md). They are not semantic versions.
+ */
 
 export interface BuildVersion {
   readonly major: number;

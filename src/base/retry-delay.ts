@@ -82,7 +82,7 @@ export class FailureRecord {
 
 /**
  * Returns the number of failures that determines the delay. It is 0 for the first refusal of credentials, because the
- * service sometimes refuses valid credentials (section 10.1). Otherwise, it is `count`.
+ * service sometimes refuses valid credentials (section 10.1 of docs/service.md). Otherwise, it is `count`.
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;

@@ -97,7 +97,9 @@ function renderTask(collectorId: string, toVersion: string): string {
   return `{"collectorId":${BigInt(collectorId)},"toVersion":${JSON.stringify(toVersion)}}`;
 }
 
-/** Renders the JSON that creates a search job. Times are strings of milliseconds (4.1, E12). */
+/**
+ * Renders the JSON that creates a search job. Times are strings of milliseconds (E12, section 4.1 of docs/service.md).
+ */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
   assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'the times of a range must be whole milliseconds');

@@ -19,7 +19,10 @@ import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request
 import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
-/** Limits of the service (section 8): requests per second of one user, and concurrent requests of one access key. */
+/**
+ * Limits of the service (section 8 of docs/service.md): requests per second of one user, and concurrent requests of one
+ * access key.
+ */
 export const serviceLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 } as const;
 
 /** Maximum number of waiting requests of all access keys. */
@@ -118,10 +121,7 @@ export class RequestBudget {
 
   /** Sets the maximum request rate of this process (B7). Requests that were already sent still count. */
   setRequestsPerSecond(requestsPerSecond: number): void {
-    assert(
-      requestsPerSecond > 0 && Number.isFinite(requestsPerSecond),
-      'the share of the request rate must be a number above 0',
-    );
+    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the request rate must be a number above 0');
     this.#pace.requestsPerSecond = requestsPerSecond;
     this.#pump();
   }
@@ -130,7 +130,7 @@ export class RequestBudget {
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
     assert(
       Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
-      'the share of concurrent requests must be a whole number of at least 1',
+      'the maximum number of concurrent requests must be a whole number of at least 1',
     );
     this.#queue(accessKeyId).maxConcurrent = maxConcurrent;
     this.#pump();

@@ -22,7 +22,7 @@ export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 export const patienceMs = 2_000;
 /**
  * Time in ms after which a late keep-alive is sent before all other requests. The service cancels a job after 20 s
- * without requests (section 3.1).
+ * without requests (section 3.1 of docs/service.md).
  */
 const keepAliveSlackMs = 3_500;
 

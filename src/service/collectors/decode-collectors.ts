@@ -1,6 +1,6 @@
 /**
- * Decodes answers about collectors (4.6 to 4.9). Unknown members are ignored, and `null` counts as missing. Ids are
- * decimal strings.
+ * Decodes answers about collectors (sections 4.6 to 4.9 of docs/service.md). Unknown members are ignored, and `null`
+ * counts as missing. Ids are decimal strings.
  */
 import {
   arrayIn,
@@ -39,13 +39,13 @@ function decodeCollector(value: unknown, path: string, pool: StringPool): Collec
   };
 }
 
-/** Decodes a list of collectors (4.6). */
+/** Decodes a list of collectors (section 4.6 of docs/service.md). */
 export function decodeCollectors(body: Uint8Array, pool: StringPool): readonly Collector[] {
   const list = arrayIn(decodeDocument(body), 'collectors');
   return list.map((value, index) => decodeCollector(value, `collectors[${index}]`, pool));
 }
 
-/** Decodes the list of builds (4.7): `{targets: […]}`. */
+/** Decodes the list of builds (section 4.7 of docs/service.md): `{targets: […]}`. */
 export function decodeBuilds(body: Uint8Array): readonly Build[] {
   return arrayIn(decodeDocument(body), 'targets').map((value, index) => {
     const path = `targets[${index}]`;
@@ -91,7 +91,7 @@ export function decodeTask(body: Uint8Array): UpgradeTask {
   };
 }
 
-/** Decodes a created task (4.9): `{id, link}`. */
+/** Decodes a created task (section 4.9 of docs/service.md): `{id, link}`. */
 export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string } {
   return { taskId: opaqueId(decodeDocument(body), 'id', 'the body') };
 }

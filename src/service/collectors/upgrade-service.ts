@@ -1,5 +1,5 @@
 /**
- * Interface of the service's collector operations (4.6 to 4.9).
+ * Interface of the service's collector operations (sections 4.6 to 4.9 of docs/service.md).
  *
  * Times are milliseconds. Every call has a deadline and uses the request budget. Failures are `ServiceError`s.
  */
@@ -26,16 +26,16 @@ export interface Collector {
   readonly alive: boolean | undefined;
 }
 
-/** Version of the collector software that can be installed (2.8). */
+/** Version of the collector software that can be installed (section 2.8 of docs/service.md). */
 export interface Build {
   readonly version: string;
   readonly latest: boolean;
 }
 
-/** Status of an upgrade task (3.2). An unknown status counts as unfinished. */
+/** Status of an upgrade task (section 3.2 of docs/service.md). An unknown status counts as unfinished. */
 export type TaskStatus = 'notStarted' | 'pending' | 'progressing' | 'succeeded' | 'failed' | 'unknown';
 
-/** The service's record of one upgrade of a collector (2.9). */
+/** The service's record of one upgrade of a collector (section 2.9 of docs/service.md). */
 export interface UpgradeTask {
   readonly id: string;
   readonly collectorId: string;
@@ -53,20 +53,26 @@ export interface CreateTaskOptions extends CallOptions {
 }
 
 export interface ListCollectorsQuery {
-  /** Lists only collectors that can be upgraded to this version (4.6). Default: the latest build. */
+  /**
+   * Lists only collectors that can be upgraded to this version (section 4.6 of docs/service.md). Default: the latest
+   * build.
+   */
   readonly toVersion?: string;
   readonly offset: number;
   readonly limit: number;
 }
 
 export interface UpgradeService {
-  /** Reads one page of the list of collectors (4.6). Only an empty page ends the list. */
+  /** Reads one page of the list of collectors (section 4.6 of docs/service.md). Only an empty page ends the list. */
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>>;
-  /** Lists the builds that the service offers (4.7). */
+  /** Lists the builds that the service offers (section 4.7 of docs/service.md). */
   listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>>;
-  /** Reads the status of an upgrade task (4.8). */
+  /** Reads the status of an upgrade task (section 4.8 of docs/service.md). */
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>>;
-  /** Creates an upgrade task and returns its id (4.9). Never repeated, because that could start a second upgrade. */
+  /**
+   * Creates an upgrade task and returns its id (section 4.9 of docs/service.md). Never repeated, because that could
+   * start a second upgrade.
+   */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CreateTaskOptions,

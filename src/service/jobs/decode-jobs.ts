@@ -1,6 +1,6 @@
 /**
- * Decodes answers about search jobs (4.1, 4.2, 4.4). Unknown members are ignored, and `null` counts as missing.
- * `page-scanner.ts` decodes pages of messages.
+ * Decodes answers about search jobs (sections 4.1, 4.2 and 4.4 of docs/service.md). Unknown members are ignored, and
+ * `null` counts as missing. `page-scanner.ts` decodes pages of messages.
  */
 import {
   arrayIn,
@@ -24,7 +24,7 @@ export interface CreatedJob {
   readonly warning: string | undefined;
 }
 
-/** Decodes a created job (2.2). */
+/** Decodes a created job (section 2.2 of docs/service.md). */
 export function decodeCreatedJob(body: Uint8Array): CreatedJob {
   const members = decodeDocument(body);
   return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };
@@ -80,7 +80,7 @@ function texts(members: Members, name: string): readonly string[] {
   });
 }
 
-/** Decodes the status of a search job (2.3). */
+/** Decodes the status of a search job (section 2.3 of docs/service.md). */
 export function decodeJobStatus(body: Uint8Array): JobStatus {
   const members = decodeDocument(body);
   const state = decodeState(members);
@@ -102,7 +102,7 @@ export function decodeJobStatus(body: Uint8Array): JobStatus {
   };
 }
 
-/** Decodes a page of records (2.6). */
+/** Decodes a page of records (section 2.6 of docs/service.md). */
 export function decodeRecordPage(body: Uint8Array): RecordPage {
   const members = decodeDocument(body);
   return {

@@ -4,7 +4,7 @@
  * - Keep-alive: 12 s after the last answered request for the job (B4).
  * - First progress check: at the expected end of the search, at least 2 s after the job's creation.
  * - Next progress check: shortly after the estimated end. The search runs backwards in time, so its histogram shows how
- *   much is done (2.3).
+ *   much is done (section 2.3 of docs/service.md).
  *
  * A failed status request is repeated immediately, once more, and then less often.
  */

@@ -1,5 +1,6 @@
 /**
- * Sends the requests of one search job (4.2 to 4.5) when a caller asks for them. `search-job.ts` keeps the job alive.
+ * Sends the requests of one search job (sections 4.2 to 4.5 of docs/service.md) when a caller asks for them.
+ * `search-job.ts` keeps the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';

@@ -1,6 +1,6 @@
 /**
  * Collects the errors, warnings and histogram of a search job from its statuses. The service returns each error only
- * once, so a lost answer may have contained one (2.3, E5).
+ * once, so a lost answer may have contained one (E5, section 2.3 of docs/service.md).
  */
 
 import type { Answer } from '../requests/call.ts';
@@ -9,7 +9,7 @@ import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 /** Maximum number of stored errors or warnings. Later ones are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
-/** Matches a warning that the search stopped at the message limit (10.2). */
+/** Matches a warning that the search stopped at the message limit (section 10.2 of docs/service.md). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
 export interface JobProgress {
@@ -24,7 +24,7 @@ export interface JobProgress {
   readonly warnings: readonly string[];
   /**
    * True if the service reported that its message limit cut the search short. The service may also cut a search short
-   * without reporting it (section 10.2, E4).
+   * without reporting it (E4, section 10.2 of docs/service.md).
    */
   readonly isLimitReached: boolean;
   /** True if an answer was lost that may have contained an error of the search (E5). */
@@ -141,15 +141,16 @@ interface BucketCounts {
 }
 
 /**
- * Histogram of a search job. The service may count only new messages in each status (2.3), or all messages so far
- * (10.2). `read` chooses the sum or the maximum, whichever fits the number of messages.
+ * Histogram of a search job. The service may count only new messages in each status (section 2.3 of docs/service.md),
+ * or all messages so far (section 10.2 of docs/service.md). `read` chooses the sum or the maximum, whichever fits the
+ * number of messages.
  */
 export class JobHistogram {
   /** Message counts by start and length of the bucket, because the service may change the length during a search. */
   readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;
 
-  /** Start of the oldest histogram bucket, which shows the progress of the search (section 2.3). */
+  /** Start of the oldest histogram bucket, which shows the progress of the search (section 2.3 of docs/service.md). */
   get reachedMs(): number | undefined {
     return this.#reachedMs;
   }

@@ -1,6 +1,7 @@
 /**
  * Reads the results of a search job page by page. Each page begins after the last received row, because pages can be
- * shorter than requested (10.3). If the receiver pauses too long, the page is cancelled and continued later (B3).
+ * shorter than requested (section 10.3 of docs/service.md). If the receiver pauses too long, the page is cancelled and
+ * continued later (B3).
  */
 
 import { unlessAborted } from '../../base/aborted.ts';

@@ -25,13 +25,18 @@ import { JobPolls } from './job-polls.ts';
 import { type PageRange, type PageSource, readPages } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
-/** Time in ms without requests after which the service has certainly cancelled a job (3.1). */
+/**
+ * Time in ms without requests after which the service has certainly cancelled a job (section 3.1 of docs/service.md).
+ */
 export const orphanLifeMs = 30_000;
 /** Time in ms without a valid answer after which the search job counts as lost. */
 const longestSilenceMs = 60_000;
 /** Maximum number of attempts to delete a search job. A job that gets no requests expires anyway. */
 const deletionTries = 3;
-/** Maximum number of attempts to delete a new job, which some replicas do not know yet (10.2). */
+/**
+ * Maximum number of attempts to delete a new job, which some replicas do not know yet (section 10.2 of
+ * docs/service.md).
+ */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
 
@@ -60,7 +65,10 @@ export interface RecordReading extends Omit<PageRange, 'limit'> {
 }
 
 export class SearchJob {
-  /** Monotonic time in ms of the request that created the job. The service ends a job after eight hours (3.1, E13). */
+  /**
+   * Monotonic time in ms of the request that created the job. The service ends a job after eight hours (E13, section
+   * 3.1 of docs/service.md).
+   */
   readonly createdAtMs: number;
   /** Query and time range of the search job. */
   readonly order: JobOrder;
@@ -127,7 +135,7 @@ export class SearchJob {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
 
-  /** Reads messages (4.3). Resolves to the index after the last row. */
+  /** Reads messages (section 4.3 of docs/service.md). Resolves to the index after the last row. */
   async readMessages({ receiver, onPage, ...range }: MessageReading): Promise<number> {
     let given = 0;
     const counting: RowReceiver = {
@@ -150,7 +158,10 @@ export class SearchJob {
     });
   }
 
-  /** Reads the descriptions of the message fields (2.4). Empty if the search found no messages. */
+  /**
+   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Empty if the search found no
+   * messages.
+   */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
     await this.readMessages({
@@ -166,7 +177,7 @@ export class SearchJob {
     return fields;
   }
 
-  /** Requests one record, so that the service rejects a query without aggregation (7.4). */
+  /** Requests one record, so that the service rejects a query without aggregation (section 7.4 of docs/service.md). */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {
@@ -176,7 +187,7 @@ export class SearchJob {
     });
   }
 
-  /** Reads records of a finished job (4.4). Resolves to the index after the last record. */
+  /** Reads records of a finished job (section 4.4 of docs/service.md). Resolves to the index after the last record. */
   async readRecords({ take, ...range }: RecordReading): Promise<number> {
     const total = range.total ?? this.progress.recordCount;
     if (total === undefined) throw uncountedError(this.id);
@@ -191,7 +202,10 @@ export class SearchJob {
     });
   }
 
-  /** Stops keeping the job alive and deletes it (4.5). Never rejects, because the job expires anyway. */
+  /**
+   * Stops keeping the job alive and deletes it (section 4.5 of docs/service.md). Never rejects, because the job expires
+   * anyway.
+   */
   close(): Promise<void> {
     if (!this.#end) {
       this.#stopWith(closedError(this.id));

@@ -127,7 +127,7 @@ export class SearchJobs {
     }
   }
 
-  /** Logs each unknown state once. A job in an unknown state counts as running (10.2). */
+  /** Logs each unknown state once. A job in an unknown state counts as running (section 10.2 of docs/service.md). */
   #logUnknown(state: JobState): void {
     if (typeof state === 'string' || this.#unknownStates.has(state.unknown)) return;
     this.#unknownStates.add(state.unknown);

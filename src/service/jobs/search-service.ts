@@ -1,5 +1,6 @@
 /**
- * Interface of the service's search operations (4.1 to 4.5). `search-job.ts` keeps a job alive and reads it completely.
+ * Interface of the service's search operations (sections 4.1 to 4.5 of docs/service.md). `search-job.ts` keeps a job
+ * alive and reads it completely.
  *
  * Times are milliseconds since the epoch. Every call has a deadline and uses the request budget. Failures are
  * `ServiceError`s.
@@ -8,10 +9,10 @@ import type { PageField } from '../pages/page-field.ts';
 import type { RowSink } from '../pages/page-row.ts';
 import type { Answer, CallOptions } from '../requests/call.ts';
 
-/** Query and time range of a new search job (4.1, E12). */
+/** Query and time range of a new search job (E12, section 4.1 of docs/service.md). */
 export interface JobOrder {
   readonly query: string;
-  /** Start of the time range in ms. The service may include or exclude its end (10.2). */
+  /** Start of the time range in ms. The service may include or exclude its end (section 10.2 of docs/service.md). */
   readonly fromMs: number;
   readonly toMs: number;
   /** Time zone for functions of the query, `UTC` by default. */
@@ -24,7 +25,7 @@ export interface JobOrder {
   readonly requiresRawMessages?: boolean;
 }
 
-/** State of a search job (3.1). An unknown state means that the job is running. */
+/** State of a search job (section 3.1 of docs/service.md). An unknown state means that the job is running. */
 export type JobState =
   | 'notStarted'
   | 'gatheringResults'
@@ -56,8 +57,8 @@ export interface JobStatus {
   /** Number of records so far; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   /**
-   * Message counts of short periods. The service returns only new counts (section 2.3), or all counts so far (section
-   * 10.2).
+   * Message counts of short periods. The service returns only new counts (section 2.3 of docs/service.md), or all
+   * counts so far (section 10.2 of docs/service.md).
    */
   readonly buckets: readonly HistogramBucket[];
   /** Errors that no earlier status contained. */
@@ -85,7 +86,7 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-/** Maximum number of rows in a page. The service silently reduces a larger limit (10.3). */
+/** Maximum number of rows in a page. The service silently reduces a larger limit (section 10.3 of docs/service.md). */
 export const maxPageRows = 10_000;
 
 /** Receives the rows of a page while it arrives. An error that it throws cancels the page. */
@@ -97,7 +98,7 @@ export interface RowReceiver extends RowSink {
   drained?(): Promise<void> | undefined;
 }
 
-/** Page of messages (2.5). The receiver already has its rows. */
+/** Page of messages (section 2.5 of docs/service.md). The receiver already has its rows. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -105,7 +106,7 @@ export interface MessagePage {
   readonly warning: string | undefined;
 }
 
-/** Page of records, the results of an aggregation (2.6). */
+/** Page of records, the results of an aggregation (section 2.6 of docs/service.md). */
 export interface RecordPage {
   /** Fields of the records. `keyField` is true for a field by which the aggregation groups its rows. */
   readonly fields: readonly PageField[];
@@ -114,20 +115,29 @@ export interface RecordPage {
   readonly warning: string | undefined;
 }
 
-/** A new search job with its cookies (5.3). */
+/** A new search job with its cookies (section 5.3 of docs/service.md). */
 export interface OpenJob {
   readonly id: string;
   /** Text of the field `warning` in the answer to the job's creation, without the notice about cookies. */
   readonly warning: string | undefined;
   /** Send time of the newest request whose answer showed that the service knows the job. */
   readonly heardAtMs: number;
-  /** Reads the status and keeps the job alive (4.2). A lost answer may have contained an error of the search (E5). */
+  /**
+   * Reads the status and keeps the job alive (section 4.2 of docs/service.md). A lost answer may have contained an
+   * error of the search (E5).
+   */
   getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;
-  /** Reads a page of messages and keeps the job alive (4.3). Any page may have fewer rows than requested (10.3). */
+  /**
+   * Reads a page of messages and keeps the job alive (section 4.3 of docs/service.md). Any page may have fewer rows
+   * than requested (section 10.3 of docs/service.md).
+   */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
-  /** Reads a page of records and keeps the job alive (4.4). Records of an unfinished job may be wrong (10.3). */
+  /**
+   * Reads a page of records and keeps the job alive (section 4.4 of docs/service.md). Records of an unfinished job may
+   * be wrong (section 10.3 of docs/service.md).
+   */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
-  /** Deletes the job (4.5). An unknown job counts as deleted, unless it is very new. */
+  /** Deletes the job (section 4.5 of docs/service.md). An unknown job counts as deleted, unless it is very new. */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
@@ -137,6 +147,9 @@ export interface CreateJobOptions extends CallOptions {
 }
 
 export interface SearchService {
-  /** Creates a search job (4.1). Not repeated after a lost answer, because the created job cannot be found. */
+  /**
+   * Creates a search job (section 4.1 of docs/service.md). Not repeated after a lost answer, because the created job
+   * cannot be found.
+   */
   createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a page of messages (2.5): its rows, a warning, and descriptions of fields. Rows are passed on as their original
- * bytes.
+ * Reads a page of messages (section 2.5 of docs/service.md): its rows, a warning, and descriptions of fields. Rows are
+ * passed on as their original bytes.
  *
  * Unknown members are skipped. `messages`, and `map` in each message, must occur once, because rows that were passed on
  * cannot be replaced.

@@ -1,4 +1,4 @@
-/** Descriptions of the fields of messages or records (2.4). */
+/** Descriptions of the fields of messages or records (section 2.4 of docs/service.md). */
 import { membersAt, mismatch, optionalFlag, optionalText, text } from '../json/json-members.ts';
 
 export interface PageField {

@@ -1,5 +1,5 @@
 /**
- * One row of a page of messages (2.5). The bytes of the row stay unchanged.
+ * One row of a page of messages (section 2.5 of docs/service.md). The bytes of the row stay unchanged.
  *
  * The service may write field names in upper or lower case, and writes all values as strings. A row without a valid
  * time or id is an error (E9).

@@ -1,6 +1,6 @@
 /**
- * Reads a page of messages (2.5) while it arrives, and passes on each row as its original bytes. Only an incomplete row
- * stays in memory. Rows before an error are valid.
+ * Reads a page of messages (section 2.5 of docs/service.md) while it arrives, and passes on each row as its original
+ * bytes. Only an incomplete row stays in memory. Rows before an error are valid.
  */
 import { PageContent, type PageLimits } from './page-content.ts';
 import type { PageField } from './page-field.ts';

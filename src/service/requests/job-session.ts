@@ -1,6 +1,6 @@
 /**
- * Address, cookies (5.3) and times of one search job. All its requests go to the address that created it. A permanent
- * redirect changes this address if the service at the new address knows the job.
+ * Address, cookies (section 5.3 of docs/service.md) and times of one search job. All its requests go to the address
+ * that created it. A permanent redirect changes this address if the service at the new address knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';

@@ -1,16 +1,16 @@
 /**
- * Finds out why the service does not know a search job (7.3): a replica does not know it yet, a cookie is missing, or
- * the job was deleted or cancelled.
+ * Finds out why the service does not know a search job (section 7.3 of docs/service.md): a replica does not know it
+ * yet, a cookie is missing, or the job was deleted or cancelled.
  */
 import type { jobMissings } from './outcome.ts';
 
-/** Time in ms after a job's creation in which some replicas may not know the job (10.2). */
+/** Time in ms after a job's creation in which some replicas may not know the job (section 10.2 of docs/service.md). */
 const replicaGraceMs = 10_000;
 /** Time in ms after a job's creation in which some replicas may not know the job, although one replica does. */
 const heardReplicaGraceMs = 4_000;
-/** Time in ms without requests after which the service may have cancelled a job (3.1). */
+/** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
-/** Time in ms after which the service ends every search job (3.1). */
+/** Time in ms after which the service ends every search job (section 3.1 of docs/service.md). */
 export const longestQueryMs = 8 * 3_600_000;
 
 /** Request for which the service reported that the search job does not exist. */

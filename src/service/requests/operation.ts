@@ -1,7 +1,7 @@
 /** Names and limits of the service's operations. */
 import type { RequestClass } from '../budget/request-slot.ts';
 
-/** Operations on an existing search job (4.2 to 4.5). */
+/** Operations on an existing search job (sections 4.2 to 4.5 of docs/service.md). */
 export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
 export interface OperationInfo {

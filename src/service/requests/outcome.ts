@@ -20,15 +20,15 @@ import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode 
 export type Effect = 'none' | 'unknown';
 
 export const jobMissings = [
-  /** The replica of the service that answered does not know the new job yet (section 10.2). */
+  /** The replica of the service that answered does not know the new job yet (section 10.2 of docs/service.md). */
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
-  /** The service does not find the job, because the request lacked its cookie (5.3). */
+  /** The service does not find the job, because the request lacked its cookie (section 5.3 of docs/service.md). */
   'jobCookieMissing',
-  /** The service cancelled the job, because no request arrived for too long (3.1). */
+  /** The service cancelled the job, because no request arrived for too long (section 3.1 of docs/service.md). */
   'jobSilenced',
-  /** The service ended the search job after eight hours (section 3.1). */
+  /** The service ended the search job after eight hours (section 3.1 of docs/service.md). */
   'jobTimedOut',
   /** Another client deleted the job, or the service lost it. */
   'jobGone',
@@ -99,8 +99,8 @@ const rows = {
   // The answer redirects the request.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // The answer rejects the request (7.1). A 401 can be wrong when many clients log in (10.1), so the request is
-  // repeated once.
+  // The answer rejects the request (section 7.1 of docs/service.md). A 401 can be wrong when many clients log in
+  // (section 10.1 of docs/service.md), so the request is repeated once.
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
@@ -119,7 +119,7 @@ const rows = {
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
 
-  // The search job does not exist (section 7.3). `missing-job.ts` finds out why.
+  // The search job does not exist (section 7.3 of docs/service.md). `missing-job.ts` finds out why.
   jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
   jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
   jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },

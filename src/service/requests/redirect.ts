@@ -1,6 +1,6 @@
 /**
  * Follows redirects with the same method and body. Credentials go only to the configured address or an allowed host.
- * The service answers 301 for a wrong deployment (7.1).
+ * The service answers 301 for a wrong deployment (section 7.1 of docs/service.md).
  */
 import type { ServiceAddress } from './service-address.ts';
 

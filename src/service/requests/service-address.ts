@@ -1,4 +1,6 @@
-/** Base address of the service, including the prefix `/api`. Only HTTPS is supported (5.2). */
+/**
+ * Base address of the service, including the prefix `/api`. Only HTTPS is supported (section 5.2 of docs/service.md).
+ */
 
 export interface ServiceAddress {
   /** Origin of the service, such as `https://host:port`, in lower case. */

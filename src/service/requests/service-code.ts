@@ -1,9 +1,9 @@
 /**
- * Error codes of the service (7, 10.1). Codes are compared by their last parts: `searchjob.parse.error` is
- * `parse.error`.
+ * Error codes of the service (sections 7 and 10.1 of docs/service.md). Codes are compared by their last parts:
+ * `searchjob.parse.error` is `parse.error`.
  */
 
-/** Error codes that refuse an upgrade task (7.5). */
+/** Error codes that refuse an upgrade task (section 7.5 of docs/service.md). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
@@ -12,7 +12,7 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** Error codes that reject the time range of a search job (7.2). */
+/** Error codes that reject the time range of a search job (section 7.2 of docs/service.md). */
 export const rangeRefusals = [
   'invalid.timestamp.from',
   'invalid.timestamp.to',
@@ -22,10 +22,10 @@ export const rangeRefusals = [
   'unknown.time.type',
 ] as const;
 
-/** Error codes that reject a search job (7.2, 10.1). */
+/** Error codes that reject a search job (sections 7.2 and 10.1 of docs/service.md). */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
-/** Error codes that reject a request for a page, except `unknownJobCode` (7.4, 10.1). */
+/** Error codes that reject a request for a page, except `unknownJobCode` (sections 7.4 and 10.1 of docs/service.md). */
 export const pageRefusals = [
   'offset.missing',
   'offset.negative',
@@ -36,10 +36,10 @@ export const pageRefusals = [
   'raw.messages.not.available',
 ] as const;
 
-/** Error code for an unknown search job (7.3, 7.4). */
+/** Error code for an unknown search job (sections 7.3 and 7.4 of docs/service.md). */
 export const unknownJobCode = 'jobid.invalid';
 
-/** Error codes of every operation (7.1). */
+/** Error codes of every operation (section 7.1 of docs/service.md). */
 const genericCodes = [
   'moved',
   'unauthorized',

@@ -10,7 +10,7 @@ export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> 
   readonly effect: Effect;
   /** HTTP status; undefined without an answer. */
   readonly status?: number | undefined;
-  /** Error code in the answer, such as `collector.in.upgrading` (7). */
+  /** Error code in the answer, such as `collector.in.upgrading` (section 7 of docs/service.md). */
   readonly serviceCode?: string | undefined;
   /** Monotonic time in ms at which the request was sent; undefined if it was not sent. */
   readonly sentAtMs?: number | undefined;

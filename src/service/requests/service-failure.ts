@@ -25,12 +25,12 @@ type Advice = { readonly [O in Outcome]?: string };
 /** Advice to users by outcome or error code. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
-  // The service gives the same answer for too many requests and too many search jobs (10.5).
+  // The service gives the same answer for too many requests and too many search jobs (section 10.5 of docs/service.md).
   const tooMany = `another client may be using the same user: ${shareRate}`;
   const tooManyOrJobs = `${tooMany}; or the organisation has reached its limit of active search jobs: wait, or end other jobs`;
   // logfleet writes valid times. If the service rejects one, a proxy may have changed the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
-  const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
+  const anotherZone = 'the service does not know this time zone: write another time zone, such as UTC or Europe/Berlin';
   return {
     nameNotFound: `the host name cannot be resolved: check ${address}, and the DNS and proxy settings of the machine`,
     refused: `no server listens at this address: check host and port of ${address}`,
@@ -139,7 +139,7 @@ export interface SettingNames {
   readonly address: string;
   /** Settings with the access id and the access key. */
   readonly credentials: string;
-  /** Advice to trust a certificate authority, such as `put its CA certificate (PEM) into …`. */
+  /** Advice to trust a certificate authority, such as `put the service's CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
   /** Advice to follow a redirect to another host: `write the new address into …`. */
   readonly followRedirect: string;
@@ -150,7 +150,7 @@ export interface SettingNames {
 export const secretNames: SettingNames = {
   address: 'baseURL in the Secret',
   credentials: 'accessId and accessKey in the Secret',
-  trustAuthority: 'put its CA certificate (PEM) into ca.crt of the Secret',
+  trustAuthority: "put the service's CA certificate (PEM) into ca.crt of the Secret",
   followRedirect: 'write the new address into baseURL of the Secret, or its host into allowedHosts',
   shareRate: 'lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
 };

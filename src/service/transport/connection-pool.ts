@@ -7,7 +7,7 @@ import { withDeadline } from './deadline.ts';
 import type { Dialer } from './dialer.ts';
 import { connectDeadlineMs, TransportError } from './transport.ts';
 
-/** Maximum number of connections: the concurrent requests that the service allows (8). */
+/** Maximum number of connections: the concurrent requests that the service allows (section 8 of docs/service.md). */
 const maxConnections = 10;
 
 export interface ConnectionPoolOptions {

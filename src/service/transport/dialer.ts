@@ -54,7 +54,7 @@ export class Dialer {
       const { statusCode, socket } = await client.connect({ path: target, headers, signal });
       if (statusCode === 200) return socket;
       socket.on('error', () => {}).destroy();
-      throw new TransportError('proxyFailed', `the proxy ${proxy.host} answered ${statusCode}${hintOf(statusCode)}`);
+      throw new TransportError('proxyFailed', problemOf(proxy, statusCode));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof TransportError) throw error;
@@ -81,8 +81,10 @@ function authorizationOf(proxy: URL): Record<string, string> {
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
 }
 
-function hintOf(status: number): string {
-  return status === 407 ? ': the proxy requires a user and a password, as in http://user:password@proxy:3128' : '';
+function problemOf({ host }: URL, status: number): string {
+  const problem = `the proxy ${host} answered ${status}`;
+  if (status !== 407) return problem;
+  return `${problem}: the proxy requires a user and a password, as in http://user:password@proxy:3128`;
 }
 
 /** Waits for the TLS handshake. */
