@@ -30,7 +30,7 @@ export interface BenchOptions {
 const parts = ['requests', 'converged', 'load', 'latency'] as const;
 type Part = (typeof parts)[number];
 
-/** Number of collectors and policies, and duration of the benchmark. */
+/** Size of the benchmark: number of collectors and policies, and duration. */
 interface Extent {
   readonly collectors: number;
   /** Sizes of the fleets that are upgraded completely. */
@@ -71,7 +71,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Measurements in real time mostly wait, so rollouts in virtual time can run at the same time.
+  // Measurements in real time use little CPU time, so rollouts in virtual time can run at the same time.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

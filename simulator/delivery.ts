@@ -103,7 +103,8 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
     reset(wire);
     return;
   }
-  // Node calls the callback of an empty write after all earlier writes, so the connection ends only then.
+  // Node calls the callback of an empty write after all earlier writes. The connection is therefore ended only after
+  // the data was sent.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }

@@ -25,7 +25,7 @@ export interface SimulateOptions {
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path that relative file names start from. */
+  /** Absolute path of the directory to which relative file names refer. */
   readonly cwd: string;
   /** Ends the simulator when it is aborted. */
   readonly signal: AbortSignal;

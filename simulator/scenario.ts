@@ -268,7 +268,7 @@ export interface FaultScenario {
   /** Patterns for queries, with wildcards. The fault applies only to requests about search jobs with these queries. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Selects matching requests by number. The first matching request has the number 1. */
+  /** Numbers of the matching requests to which the fault applies. The first matching request has the number 1. */
   readonly nth?: readonly number[];
   readonly times?: number;
   /** Period in which the fault applies. Its start and end are durations since the start of the service. */

@@ -1,4 +1,7 @@
-/** Types of values in scenarios, such as durations. Their descriptions become remedies in error messages. */
+/**
+ * Types of values in scenarios, such as durations. Error messages use the description of a type to say which values are
+ * valid.
+ */
 
 export const text = { type: 'string', minLength: 1, description: 'a text' } as const;
 export const anyText = { type: 'string', description: 'a text' } as const;

@@ -98,7 +98,7 @@ function searchExport(index: number, more: object): object {
   };
 }
 
-/** Returns a schedule without a run during the measurement. */
+/** Returns a schedule that starts no run during the measurement. */
 function schedule(index: number): object {
   const { timeRange: _, ...spec } = exportSpec;
   return {

@@ -4,7 +4,10 @@
  */
 
 const mask = 2n ** 64n - 1n;
-/** Factor that makes ids look random. Multiplication by an odd number is reversible. */
+/**
+ * Factor that makes ids look random. Each id can be converted back to its counter, because multiplication by an odd
+ * number is reversible.
+ */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 

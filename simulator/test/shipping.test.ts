@@ -8,7 +8,7 @@ import { builds, first, minute, oldVersion, startMs, target } from './simulated-
 const web = { count: 20, version: oldVersion, messagesPerMinute: 60 };
 const fleet = (scenario: Scenario = {}): Scenario => ({ builds, groups: { web }, ...scenario });
 
-/** Returns the number of messages by collector. Minutes count from the start. */
+/** Returns the number of messages of each collector. The minutes are counted from the start of the service. */
 function counts(service: SearchingService, fromMinute: number, toMinute: number, query = '*'): Map<string, number> {
   const range = { from: startMs + fromMinute * minute, to: startMs + toMinute * minute, byReceiptTime: true };
   const job = service.job({ query: `${query} | count by _collectorid`, ...range });

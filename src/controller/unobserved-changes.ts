@@ -5,7 +5,7 @@
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** Resource with its generation, and the generation that its status describes. */
+/** Resource with its generation, and with the generation that its status describes. */
 export interface ObservableResource {
   readonly metadata: ResourceKey & { readonly generation?: number };
   readonly status?: { readonly observedGeneration?: number } | undefined;

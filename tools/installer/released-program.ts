@@ -29,7 +29,7 @@ export interface ReleasedProgram {
   readonly modulesDirectory: string;
   readonly module: string;
   readonly package: string;
-  /** Go variable with the version, such as `main.Version`. */
+  /** Go variable that contains the version of the program, such as `main.Version`. */
   readonly versionVariable: string;
   /** Base URL of the program's releases. The path of a `ReleaseArchive` is appended. */
   readonly releases: string;

@@ -5,7 +5,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** Time in ms without a rejected job after which the limit grows by one. */
+/** Time in ms without a rejected search job after which the limit of active search jobs grows by one. */
 const jobGrowthMs = 60_000;
 /** Interval in ms at which waiting jobs check whether they may start. */
 const recheckMs = 10_000;

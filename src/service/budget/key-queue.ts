@@ -8,7 +8,10 @@ import { requestClasses } from './turn-order.ts';
 
 /** Fraction of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
 const workShare = 0.8;
-/** Time in ms after a request about a search job during which keep-alives are expected. */
+/**
+ * Time in ms for which requests of search jobs are followed by keep-alives. During this time, slots stay free for
+ * keep-alives.
+ */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 

@@ -74,7 +74,10 @@ export class RequestBudget {
    * may be in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Origins with a running or failed test connection, and the time at which the next one may be opened. */
+  /**
+   * Origins with a running or failed test connection. The value is the time at which the next test connection may be
+   * opened.
+   */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 

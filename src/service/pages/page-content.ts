@@ -375,7 +375,7 @@ export class PageContent {
 }
 
 export class PageError extends DecodeError {
-  /** Offset of the invalid byte; the length of a truncated page. */
+  /** Offset of the invalid byte. For a truncated page, its length. */
   readonly offset: number;
 
   /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */

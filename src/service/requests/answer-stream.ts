@@ -47,7 +47,7 @@ export class AnswerStream<T> implements BodyReceiver {
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Time of the last chunk, or of the end of the last pause. */
+  /** Time of the last chunk, or time at which the last pause ended. */
   #movedAtMs = 0;
   /** Number of pending promises that pause the answer. */
   #waits = 0;

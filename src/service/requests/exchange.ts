@@ -224,7 +224,7 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // Dates in `Retry-After` refer to the service's clock.
+    // A date in `Retry-After` is compared with the service's clock, because the clock of this machine may differ.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }

@@ -25,7 +25,9 @@ export type Redirect =
   | {
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
-      /** Base address that the user can configure instead, or the reason why the redirect is not followed. */
+      /**
+       * Base address that the user can configure to avoid the redirect, or the reason why the redirect is not followed.
+       */
       readonly detail: string;
     };
 

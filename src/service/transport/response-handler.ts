@@ -13,7 +13,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: ResponseHead | undefined;
-  /** True if the receiver of the request reads the body. */
+  /** True if a receiver reads the body of the answer, so that the body is not stored. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -93,7 +93,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // undici allows resuming only while its parser is not active.
+      // undici must not be resumed while its parser is active, so this code resumes it later.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

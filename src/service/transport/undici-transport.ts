@@ -6,7 +6,9 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Maximum number of connections that may break before a request is written. */
+/**
+ * Maximum number of times that a request changes to another connection, because its connection broke before the write.
+ */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
