@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 
-/** Returns why an access ID is invalid. Undefined if it is valid. */
+/** Returns why an access ID is invalid. Returns undefined if the access ID is valid. */
 export function accessIdProblem(accessId: string): string | undefined {
   const isUsable = accessId !== '' && !accessId.includes(':');
   return isUsable ? undefined : 'is empty or has a colon, which basic credentials cannot carry; write another one';

@@ -47,7 +47,10 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which a kind of fault can apply. Other kinds can apply to all operations. */
+/**
+ * For each kind of fault that can apply only to some operations: these operations. All other kinds can apply to every
+ * operation.
+ */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],

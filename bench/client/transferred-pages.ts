@@ -19,7 +19,9 @@ export interface TransferFigures extends TransferCase {
   readonly mbPerSecond: number;
   /** Speed in million bytes per second of CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Memory of the process before the first page in million bytes. `peakResidentMb` is the memory at its peak. */
+  /**
+   * Memory of the process in million bytes before it reads the first page. `peakResidentMb` is the memory at its peak.
+   */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }

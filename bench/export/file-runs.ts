@@ -167,7 +167,9 @@ export class FileBench {
   }
 }
 
-/** Returns the time range of the same length directly before this range. It contains no messages. */
+/**
+ * Returns the time range of the same length directly before this range. The returned time range contains no messages.
+ */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }

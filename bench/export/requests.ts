@@ -44,9 +44,9 @@ export interface ExportRequestFigures {
 
 const messages = 1_000_000;
 const messageLimit = 100_000;
-/** Minimum requests of a search: a creation, a status, ten pages and a deletion. */
+/** Minimum number of requests of a search: a creation, a status, ten pages and a deletion. */
 const leastOfSearch = 13;
-/** Minimum requests of a search job without results: a creation, a status and a deletion. */
+/** Minimum number of requests of a search job without results: a creation, a status and a deletion. */
 const leastOfJob = 3;
 const mostShare = 1.1;
 const lookAgainMs = 50;

@@ -56,7 +56,7 @@ interface Wish {
   readonly requestedAt?: string;
 }
 
-/** Files and processes of one measurement. All of them are removed and ended together. */
+/** Files and processes of one measurement. At the end, all files are removed and all processes are ended. */
 class Workplace {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');

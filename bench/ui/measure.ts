@@ -100,7 +100,7 @@ async function measurePage(browser: Browser, url: string, objects: ClusterObject
   return { firstPaintMs: ascending(firstPaintMs), firstRowsMs: ascending(firstRowsMs), changeMs: ascending(changeMs) };
 }
 
-/** Script that resolves to the time of the first frame with a row. */
+/** Script for the browser, whose promise resolves to the time of the first frame with a row. */
 const noticeRows = `window.firstRowsMs = new Promise((resolve) => {
   new MutationObserver((_, observer) => {
     if (!document.querySelector('.row a')) return;

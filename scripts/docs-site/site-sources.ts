@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSyn
 import { dirname, extname, join, normalize, relative } from 'node:path';
 import { pages, startPage } from '../../tools/docs-site/navigation.ts';
 
-/** Copies all pages and what they link to. Returns the titles of pages by path. */
+/** Copies all pages, and the files to which they link. Returns the titles of pages by path. */
 export function copySources(checkout: string, target: string): Readonly<Record<string, string>> {
   const titles: Record<string, string> = {};
   for (const page of pages.filter((each) => existsSync(join(checkout, each)))) {
@@ -18,7 +18,10 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 
-/** Changes links to files of the checkout into links to pages of the site. Writes missing pages. */
+/**
+ * Changes links to files of the checkout into links to pages of the site. Writes a linked page if it does not exist
+ * yet.
+ */
 function linkedToPages(markdown: string, page: string, checkout: string, target: string): string {
   const changed = (text: string) =>
     text.replaceAll(linkTarget, (link, path: string, anchor = '') => {

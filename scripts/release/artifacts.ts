@@ -40,7 +40,7 @@ export async function writeArtifact(kind: ArtifactKind, program: ProgramFolder, 
 export interface ProgramFolder {
   readonly folder: string;
   readonly packages: readonly BundledPackage[];
-  /** Time of the commit, and modification time of all files in the archives. */
+  /** Time of the commit. All files in the archives get this modification time. */
   readonly mtime: Date;
 }
 

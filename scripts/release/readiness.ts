@@ -8,7 +8,7 @@ export interface Checkout {
   readonly packageVersion: string;
   /** Version in package-lock.json. */
   readonly lockVersion: string;
-  /** Contents of files with a copy of the version, by path. */
+  /** Contents of the files that contain a copy of the version. The key is the path of the file. */
   readonly versioned: ReadonlyMap<string, string>;
   /** Current commit. */
   readonly commit: string;
@@ -22,7 +22,7 @@ export interface Checkout {
   readonly dockerfile: string;
 }
 
-/** Returns what is wrong with the arguments of `make release`. Undefined if they are valid. */
+/** Returns what is wrong with the arguments of `make release`. Returns undefined if the arguments are valid. */
 export function argumentProblem(version: string, url: string): string | undefined {
   if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 before a release';
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')

@@ -37,7 +37,7 @@ export class Effort {
   }
 }
 
-/** Estimated time to count the matches in one block of generated messages, in microseconds. */
+/** Estimated time in microseconds to count the matches in one block of generated messages. */
 export const unitsPerBlock = 0.05;
 
 interface Reader {
@@ -45,7 +45,7 @@ interface Reader {
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
-/** Returns the estimated time to create and filter one message, in microseconds. */
+/** Returns the estimated time in microseconds to create and filter one message. */
 export function unitsPerMessage({ cost = 1, reads }: Reader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

@@ -56,7 +56,7 @@ class Counts implements Accumulators {
   }
 }
 
-/** Approximate memory of a value in a set without its characters, in bytes. */
+/** Approximate memory in bytes that a value in a set takes in addition to its characters. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {

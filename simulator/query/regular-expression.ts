@@ -81,8 +81,8 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the position in the query of the invalid part of an expression. Undefined if the part occurs more than once,
- * because the position is then unknown.
+ * Returns the position in the query of the invalid part of an expression. Returns undefined if the part occurs more
+ * than once, because the position is then unknown.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);

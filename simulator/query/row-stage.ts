@@ -77,7 +77,7 @@ export class RowStage {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
 
-  /** Returns a function that applies all operators to a message. Undefined if the query has no operators. */
+  /** Returns a function that applies all operators to a message. Returns undefined if the query has no operators. */
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;

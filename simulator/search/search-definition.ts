@@ -31,7 +31,7 @@ export type RequestBody = Readonly<Record<string, unknown>>;
 /** Valid values of `autoParsingMode`. The service also accepts the values of former versions. */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
-/** Returns the members of the request body that are not null. Undefined if the body is not a JSON object. */
+/** Returns the members of the request body that are not null. Returns undefined if the body is not a JSON object. */
 export function readBody(text: string): RequestBody | undefined {
   let value: unknown;
   try {
@@ -74,7 +74,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns the reason for which the request must have a `timeZone`. Undefined if it needs none. */
+/** Returns the reason for which the request must have a `timeZone`. Returns undefined if the request needs none. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;

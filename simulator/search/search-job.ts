@@ -92,7 +92,7 @@ export class SearchJob {
     this.#results = undefined;
   }
 
-  /** Returns the results of the search at `atMs`. Undefined if the query is invalid or the job has ended. */
+  /** Returns the results of the search at `atMs`. Returns undefined if the query is invalid or the job has ended. */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;

@@ -82,7 +82,7 @@ export class SearchJobs {
     return this.#unfinished.size > 0;
   }
 
-  /** Cancels the search job when it is too old or without requests for too long. */
+  /** Cancels the search job if it is too old, or if it got no requests for too long. */
   #watch(job: SearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;

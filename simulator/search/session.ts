@@ -22,7 +22,7 @@ export class Sessions {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }
 
-  /** Returns the session of the cookies. Undefined if a cookie is missing, invalid, or of another session. */
+  /** Returns the session of the cookies. Returns undefined if a cookie is missing, invalid, or of another session. */
   read(header: string | undefined, names: readonly string[]): number | undefined {
     const sent = cookiesIn(header ?? '');
     let session: number | undefined;

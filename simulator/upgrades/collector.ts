@@ -158,6 +158,6 @@ export interface UpgradeTask {
   readonly endMessage: string;
   /** How and when the upgrade task ended. Undefined until the task ends. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
-  /** Time at which the upgrade ended on the collector, in ms. Its task may have timed out before. */
+  /** Time in ms at which the upgrade ended on the collector. The upgrade task may have timed out before. */
   collectorEndMs: number | undefined;
 }

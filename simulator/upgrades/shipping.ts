@@ -7,7 +7,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../settings.ts';
 import { type Collector, hostNameOf } from './collector.ts';
 
-/** Time before the start of the service for which messages exist, in ms. */
+/** Length in ms of the period before the start of the service for which messages exist. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {
@@ -41,7 +41,9 @@ export class Shipping {
     stream.record(rate, sinceMs <= this.#startMs ? this.#startMs - historyMs : sinceMs);
   }
 
-  /** Returns the messages that the service received before `atMs`. Undefined if no collector has sent messages. */
+  /**
+   * Returns the messages that the service received before `atMs`. Returns undefined if no collector has sent messages.
+   */
   dataAt(atMs: number): LogData | undefined {
     if (this.#streams.size === 0) return undefined;
     return shippedData({

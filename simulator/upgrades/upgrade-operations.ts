@@ -93,7 +93,7 @@ export class UpgradeOperations {
   }
 }
 
-/** Reads the request body for an upgrade task. Undefined if it is not a JSON object. */
+/** Reads the request body for an upgrade task. Returns undefined if the body is not a JSON object. */
 export function readTaskDefinition(body: string): TaskDefinition | undefined {
   let value: unknown;
   try {

@@ -15,8 +15,8 @@ export class CronSchedule {
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /**
-   * Cache: for a local day, the first day on or after it on which the schedule fires. Undefined if there is no such
-   * day.
+   * Cache. For a local day, contains this day or the first later day on which the schedule fires. Undefined if there is
+   * no such day.
    */
   readonly #days = new Map<number, number | undefined>();
 

@@ -74,7 +74,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the code of a system error, such as `ENOENT`. Undefined for other errors. */
+/** Returns the code of a system error, such as `ENOENT`. Returns undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -32,8 +32,8 @@ export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'sc
 }
 
 /**
- * Returns the start time of a process: field 22 of `/proc/<pid>/stat`, counted from the end of the name. Empty on other
- * systems than Linux. A zombie counts as ended.
+ * Returns the start time of a process: field 22 of `/proc/<pid>/stat`, counted from the end of the name. On other
+ * systems than Linux, returns an empty text. A zombie counts as ended.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

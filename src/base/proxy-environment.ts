@@ -24,8 +24,8 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
 }
 
 /**
- * Returns the variables with which another process uses the same proxy. Empty if the proxy's address contains
- * credentials, because the variables of a pod are not secret.
+ * Returns the variables with which another process uses the same proxy. Returns no variables if the proxy's address
+ * contains credentials, because the variables of a pod are not secret.
  */
 export function proxyVariables(environment: Environment): readonly ProxyVariable[] {
   const { proxy, exceptions } = proxySettings(environment);

@@ -90,7 +90,7 @@ export class TimeZone {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /** Returns the UTC offset in ms of a whole local day. Undefined if clocks change near that day. */
+  /** Returns the UTC offset in ms of a whole local day. Returns undefined if clocks change near that day. */
   steadyOffsetMs(localMs: number): number | undefined {
     return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
   }

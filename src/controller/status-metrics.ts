@@ -37,7 +37,9 @@ interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
-  /** Returns the resources that are measured. Empty while another process leads, so that no alert fires twice. */
+  /**
+   * Returns the resources that are measured. Returns none while another process leads, so that no alert fires twice.
+   */
   readonly resources: () => Iterable<R>;
 }
 

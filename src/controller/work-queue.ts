@@ -126,7 +126,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next ready key, for processing until `done`. Undefined if no key is ready. */
+  /** Takes the next ready key, for processing until `done`. Returns undefined if no key is ready. */
   take(): string | undefined {
     const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
     this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;

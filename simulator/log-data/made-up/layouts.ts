@@ -24,7 +24,7 @@ export interface Layout {
   readonly rawBytes: number;
 }
 
-/** Estimated time to choose time and text of one message, in microseconds. */
+/** Estimated time in microseconds to choose time and text of one message. */
 const unitsPerEntry = 0.3;
 
 /** Number of different layouts. A layout sets the times and texts in a block of messages. Must be a power of two. */

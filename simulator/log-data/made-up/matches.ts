@@ -18,7 +18,7 @@ export class TemplateMatches {
   readonly #templates: Uint8Array;
   /** Number of message templates to which the filter has been applied. */
   #asked = 0;
-  /** Number of matches in a message block of each layout. It is -1 if the matches have not been counted yet. */
+  /** For each layout: number of matches in a message block, or -1 if the matches have not been counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -34,7 +34,10 @@ export class TemplateMatches {
     return all;
   }
 
-  /** Applies the filter to each message template. Returns false if the computing time is used up before that. */
+  /**
+   * Applies the filter to each message template. Returns false if the computing time is used up before all templates
+   * are done.
+   */
   prepare(effort: Effort): boolean {
     const { templates, layouts, timeline } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {

@@ -6,7 +6,7 @@ import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A time range [fromMs, toMs), and also the searched messages of the millisecond `fromMs - 1`. */
+/** A time range [fromMs, toMs), extended by those messages of the millisecond `fromMs - 1` that were searched. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;

@@ -8,7 +8,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Estimated time to check whether a message is part of the current batch, in microseconds. */
+/** Estimated time in microseconds to check whether a message is part of the current batch. */
 const unitsPerCandidate = 0.002;
 
 /** Returns the messages of a range, latest receipt first, as ranks (numbers of newer messages). */

@@ -10,9 +10,9 @@ import { type Period, PeriodMatches } from './period-matches.ts';
 
 /** Factor by which a search by receipt time is slower than a search by message time. */
 const receiptFactor = 4;
-/** Estimated time to look up the receipt time of a late message, in microseconds. */
+/** Estimated time in microseconds to look up the receipt time of a late message. */
 const unitsPerLate = 0.1;
-/** Estimated time to report a single message, in microseconds. */
+/** Estimated time in microseconds to report a single message. */
 const unitsPerReported = 0.03;
 
 /**
@@ -138,7 +138,7 @@ export class TemplateFinder implements Finder {
     this.#period = { fromMs, toMs, partRank: -1 };
   }
 
-  /** Returns the estimated time to count the matches in a period, in microseconds. */
+  /** Returns the estimated time in microseconds to count the matches in a period. */
   #unitsFor(period: Period): number {
     const { layouts, settings } = this.#rows;
     const { begin, sure, doubtful, end } = this.#within.ranks(period);

@@ -1,7 +1,8 @@
 /**
  * Number and times of the messages that collectors send.
  *
- * A repeated search finds the same messages, because messages depend only on earlier rates.
+ * A repeated search finds the same messages, because a message depends only on the
+ * rates before its time.
  */
 import { mixed } from '../message-ids.ts';
 

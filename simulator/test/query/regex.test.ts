@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';
 import { message } from './message.ts';
 
-/** Returns the captured texts by the names of their groups. Undefined if the pattern does not match. */
+/** Returns the captured texts by the names of their groups. Returns undefined if the pattern does not match. */
 function captures(pattern: string, text: string): Readonly<Record<string, string>> | undefined {
   const { transform } = parseQuery(`* | parse regex "${pattern}"`);
   const row = transform?.apply(message({ _raw: text }));

@@ -67,7 +67,10 @@ export class RateLimiter {
     reservation.allowedDelayMs = this.#margin.measuredMs;
   }
 
-  /** Counts requests that a former leader may have sent just before this process became the leader (B6). */
+  /**
+   * Assumes that a former leader sent as many requests as the rate permits, just before this process became the leader
+   * (B6). These requests count against the rate.
+   */
   inherit(sinceMs: number): void {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
       const reservation = this.reserve('listing', undefined);

@@ -6,7 +6,7 @@
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Rank of each class of requests. The lowest rank is sent first. */
+/** Rank of each class of requests. Requests of the class with the lowest rank are sent first. */
 const ranks: Readonly<Record<RequestClass, number>> = {
   keepAlive: 0,
   pageRead: 1,

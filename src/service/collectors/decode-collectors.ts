@@ -62,7 +62,10 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
   [6, 'progressing'],
 ]);
 
-/** Smaller numbers are times in seconds, larger ones in milliseconds. As seconds, the boundary is the year 5138. */
+/**
+ * Boundary between times in seconds and times in milliseconds. A smaller number is a time in seconds, because the
+ * boundary in seconds is the year 5138.
+ */
 const secondsLimit = 100_000_000_000;
 
 function instantMs(timestamp: number | undefined): number | undefined {

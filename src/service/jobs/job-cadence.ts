@@ -21,7 +21,7 @@ const usualPollMs = 2_500;
  */
 const overshootShare = 0.1;
 const overshootMs = 250;
-/** Minimum time between two progress checks, as a ratio of the job's age. */
+/** Minimum time between two progress checks, as a fraction of the job's age. */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
 /**

@@ -47,7 +47,7 @@ export function closedError(id: string): LogfleetError {
   return failure('wait', 'job.closed', `The search job ${id} has been closed.`, { reason: 'JobClosed' });
 }
 
-/** Error for an aggregation without a number of records, which cannot be read completely. */
+/** Error for an aggregation whose number of records is unknown, so that not all records can be read. */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;
   return failure('backoff', 'job.recordsUncounted', message, { reason: 'AnswerInvalid' });

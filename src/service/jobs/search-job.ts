@@ -130,7 +130,9 @@ export class SearchJob {
     return signal ? unlessAborted(signal, promise) : promise;
   }
 
-  /** Moves the first status request to the expected end of the search, in ms from the job's creation. */
+  /**
+   * Moves the first status request to the expected end of the search. `expectedMs` is counted from the job's creation.
+   */
   expect(expectedMs: number | undefined): void {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
@@ -159,7 +161,7 @@ export class SearchJob {
   }
 
   /**
-   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Empty if the search found no
+   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Returns none if the search found no
    * messages.
    */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {

@@ -155,8 +155,8 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
 ]);
 
 /**
- * Returns the outcome of a request without a complete answer. Undefined for errors that the caller's own functions
- * throw.
+ * Returns the outcome of a request without a complete answer. Returns undefined for errors that the caller's own
+ * functions throw.
  */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
