@@ -1,8 +1,7 @@
 /**
  * Number and times of the messages that collectors send.
  *
- * A repeated search finds the same messages, because a message depends only on the
- * rates before its time.
+ * A repeated search finds the same messages, because a message depends only on the rates before its time.
  */
 import { mixed } from '../message-ids.ts';
 
