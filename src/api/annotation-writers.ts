@@ -3,7 +3,10 @@ import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
-/** Maximum length of a writer's name in the status, as in the API server. */
+/**
+ * Maximum length in characters of the name of an annotation's writer in the status. The API server limits the name of a
+ * field manager to the same length.
+ */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 

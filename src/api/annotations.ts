@@ -25,7 +25,10 @@ export interface Approval {
 
 export interface RolloutRequest {
   readonly rolloutId: string;
-  /** Text at the end, which makes a repeated request differ from the first request. May be empty. */
+  /**
+   * Last part of the annotation's value. Users change it to repeat a request, because an unchanged annotation has no
+   * effect. May be empty.
+   */
   readonly suffix: string;
 }
 
@@ -34,7 +37,7 @@ const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Form of a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of the text that makes a repeated request differ. It is limited because the status stores it. */
+/** Maximum length of the suffix of a request. It is limited because the status stores the suffix. */
 const maxSuffixLength = 64;
 
 /** Parses the annotation `approve`. Returns undefined if the value is invalid. */

@@ -18,8 +18,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. Paths with `skip` are
- * omitted.
+ * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. Paths for which `skip`
+ * returns true are not checked.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -66,7 +66,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/** A quantity of bytes, like CEL's `Quantity` in API servers. */
+/** Size in bytes. CEL rules use it like the type `Quantity` of API servers. */
 class Quantity {
   readonly bytes: number;
 

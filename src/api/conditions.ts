@@ -137,7 +137,7 @@ export const reasons = {
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
   runStalled: 'RunStalled',
-  /** Another SearchExport has the name of a schedule's run. */
+  /** A run of a schedule cannot be created, because another SearchExport already has the name of the run. */
   runNameTaken: 'RunNameTaken',
   /** A value of the spec is wrong, such as an unknown time zone. */
   invalidSpec: 'InvalidSpec',
@@ -163,7 +163,10 @@ export const reasons = {
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
-  /** The status shows a rollout, but its ledger is missing. The operator may not be able to read it. */
+  /**
+   * The status shows a rollout, but the rollout's ledger is missing. Possibly the operator lacks the right to read the
+   * ledger.
+   */
   ledgerMissing: 'LedgerMissing',
   /** The CRDs are older than the operator: the API server does not know the kind Ledger. */
   ledgerNotInstalled: 'LedgerNotInstalled',

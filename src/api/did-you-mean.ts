@@ -22,7 +22,10 @@ export function suggestion(written: string, known: readonly string[], otherwise:
   return meant === undefined ? otherwise : `did you mean ${meant}?`;
 }
 
-/** Maximum edit distance of a misspelt name. `ServiceExport` and `SearchExport` have the distance 4. */
+/**
+ * Maximum number of changed letters between a misspelt name and the meant name. It is less than 4, so that
+ * `ServiceExport`, which is 4 changes away, does not count as a misspelt `SearchExport`.
+ */
 const longestDistance = 3;
 
 /** Returns whether a text differs from this name in at most `longestDistance` letters. Case is ignored. */

@@ -13,7 +13,8 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet will copy to resources, which an API server checks only then.
+ * Checks labels and annotations that logfleet will copy to resources. An API server checks them only when logfleet
+ * creates the resources.
  *
  * @param path path of the field that contains `labels` and `annotations`
  * @param kind kind of the created resources; undefined if it is not a kind of logfleet

@@ -24,14 +24,17 @@ export function rewrittenField(query: string): string | undefined {
 
 interface OperatorText {
   /**
-   * Text of one query operator. Quoted strings are replaced by spaces, except for the names of fields that exports
-   * need.
+   * Text of one query operator. Each quoted string in the text is replaced by a space, unless the string names a field
+   * that exports need.
    */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
-/** Marks a quoted text. It is a private-use character, which no query should contain. */
+/**
+ * Character before and after the index that replaces a quoted text. It is a private-use character, which no query
+ * should contain.
+ */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
 /** Matches a quoted text that was replaced by a mark, and a `%` before the mark, which begins a quoted field name. */
@@ -41,7 +44,8 @@ const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 /** Splits a query at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // Quoted texts are replaced by marked indexes while the query is split.
+  // While the query is split, an index between two marks replaces each quoted text, so that a pipe in quotes does not
+  // split the query.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');
@@ -74,7 +78,10 @@ function keyIn(outside: string): string | undefined {
   return new RegExp(`(?<![\\w.-])${provingName}`, 'i').exec(keys)?.[1];
 }
 
-/** Returns the field that a named group creates, as in `parse regex "(?<_messagetime>\d+)"`. */
+/**
+ * Returns the field that a named group of a regular expression creates, as in `parse regex "(?<_messagetime>\d+)"`.
+ * Fields that exports do not need are ignored.
+ */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);

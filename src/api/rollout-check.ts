@@ -31,9 +31,15 @@ export interface WrittenRollout {
  * Minimum useful soak in ms. The log service reports a dead collector as offline after half an hour (service.md 10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
-/** Minimum useful `duration` of a message analysis in ms. Collectors normally pause for shorter times. */
+/**
+ * Minimum useful `duration` of a message analysis in ms. A shorter analysis would report healthy collectors, which
+ * normally pause between messages.
+ */
 const shortestUsefulAnalysisMs = 10 * 60_000;
-/** Maximum useful `minRatio` of a message analysis in percent. A normal decrease of messages would exceed it. */
+/**
+ * Maximum useful `minRatio` of a message analysis in percent. With a higher ratio, a normal decrease of messages would
+ * count as a failure.
+ */
 const highestUsefulRatio = 90;
 /** Maximum duration of an upgrade in ms (service.md 3.2), and default of `cutoff`. */
 const longestUpgradeMs = 30 * 60_000;
@@ -115,7 +121,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Returns whether these stages already contain all collectors, so that stages after them stay empty. */
+/** Returns whether `stages` together contain all collectors. Any stage after `stages` would then stay empty. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>

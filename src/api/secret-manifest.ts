@@ -59,7 +59,7 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Required keys of the Secret. The value of each key tells users what to do if the key is missing. */
+  /** Required keys of the Secret, each with the remedy that users read if the key is missing. */
   readonly required: Readonly<Record<string, string>>;
   /** All allowed keys. */
   readonly known: readonly string[];

@@ -3,11 +3,12 @@
 /** A CEL validation rule of a schema (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  /** Says what is wrong with a value that violates the rule. Undefined if the value itself makes this clear. */
+  /** Problem that users read if a value violates the rule. Undefined if the remedy alone is clear. */
   readonly problem?: string;
   readonly remedy: string;
   /**
-   * Path of the field that errors of this rule name, such as `.values`. By default, errors name the validated value.
+   * Path from the validated value to the field that the error names, such as `.values`. By default, the error names the
+   * validated value.
    */
   readonly fieldPath?: string;
 }

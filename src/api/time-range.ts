@@ -95,7 +95,7 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-/** Problem of a start or end. `member` names another field to correct, such as `timeZone`. */
+/** Problem with the start or the end of a time range. `member` names another field to correct, such as `timeZone`. */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
@@ -109,7 +109,10 @@ const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time in ms after which a clock change near a local time is certainly over. */
+/**
+ * Distance in ms from a local time to a time that is surely after a clock change near the local time. The UTC offset at
+ * the later time is then the offset after the change.
+ */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 

@@ -36,7 +36,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // Lists with items were expanded before. Empty and nested Lists remain, and kubectl rejects both.
+  // The decoder has already replaced each List by its items. Only empty Lists and Lists inside a List remain, and
+  // kubectl rejects both.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -127,7 +128,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several CEL rules can report the same problem of a cron schedule, but users see it only once.
+    // Several CEL rules can report the same problem of a cron schedule. Only the first report is kept.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -153,7 +154,7 @@ interface KindChecks {
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither schema nor CEL can express, in a spec that both accept. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of one field. It runs even if other fields have errors. */
+  /** Checks one field. This check also runs if other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 

@@ -83,7 +83,10 @@ interface SecretPlace {
   readonly takesVariables: boolean;
 }
 
-/** Returns a reader that looks for Secrets first in the manifests, then in `place`. */
+/**
+ * Returns a reader that looks for a Secret in the given manifests first. If the Secret is not there, the reader asks
+ * `place`: the cluster or directory.
+ */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,

@@ -38,7 +38,10 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Maximum time in ms after an upgrade until every list of collectors from the service shows its effect. */
+  /**
+   * Maximum time in ms from the end of an upgrade until every list of collectors from the service shows the new
+   * version.
+   */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
   /** Secret with the webhook of notifications: `webhook` or `logging/webhook`. */

@@ -45,7 +45,7 @@ export interface Run {
   command: string;
 }
 
-/** Returns the command-line parser. `run` receives the exit status. */
+/** Returns the parser of the command line. The parser writes the exit status of the command to `run`. */
 export function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
@@ -406,7 +406,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
-  // With a manifest, flags that define an export are errors.
+  // All flags that were added until here define an export, so they are errors if a manifest is given.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
@@ -457,7 +457,7 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/** Returns the attributes of store flags that have no effect on this destination. */
+/** Returns the flags for object stores that have no effect on this destination, by their names in the options. */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
   const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));
@@ -618,8 +618,8 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * Returns whether no environment variable sets this flag. This is the case for `-o` of `export`, because for other
- * commands the variable of `-o` contains an output format such as `json`.
+ * Returns whether a flag ignores environment variables. `-o` of `export` does, because the variable of `-o` contains
+ * the output format of other commands, such as `json`.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';

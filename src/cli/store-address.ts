@@ -1,5 +1,5 @@
 /**
- * Reads addresses of object stores: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, and
+ * Parses addresses of object stores: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, and
  * `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER`.
  */
 import { UsageError } from './usage-error.ts';

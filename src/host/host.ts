@@ -19,8 +19,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind, updated until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True once the cache is filled. Until then, `list` and `get` may miss resources. Listeners that are called for the
-   * last resource of the first list already see true.
+   * True once the cache is filled. Until then, `list` and `get` may miss resources. The value is already true when
+   * listeners are called for the last resource of the first list.
    */
   synced(): boolean;
   list(): Iterable<R>;
@@ -42,7 +42,7 @@ export interface NewResource<K extends KindName> {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
   };
-  /** Spec as a user would write it: defaults may be absent. */
+  /** Spec in the form of a manifest: fields that have a default may be absent. */
   readonly spec: object;
   readonly owner: OwnerRef;
 }
@@ -53,7 +53,7 @@ export interface NewResource<K extends KindName> {
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
-/** Ledger object: one of the stored parts of a resource's ledger. */
+/** One of the objects in which the ledger of a resource is stored. */
 export interface LedgerShard {
   /** Text of the ledger object, at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
@@ -132,7 +132,10 @@ export interface SecretReader {
 export interface Leadership {
   /** True while this process leads. Its leadership ends some time before another process may take over. */
   isLeader(): boolean;
-  /** Number of times that this process became leader. Facts from an earlier term of leadership may be outdated. */
+  /**
+   * Number of times that this process became leader. Data that the process read in an earlier term of leadership may be
+   * outdated.
+   */
   term(): number;
   /** True if the former leader did not release the Lease or lock, for example because it crashed (B6). */
   tookOverByForce(): boolean;

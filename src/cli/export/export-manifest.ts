@@ -26,7 +26,7 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** Name of the file that stands for a manifest made from flags. */
+/** Name that error messages give instead of a file name, if flags define the export instead of a manifest. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';

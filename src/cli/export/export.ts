@@ -201,7 +201,8 @@ const stepOptions: StepOptions = { byManifest: true };
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // If there is only one export, `--namespace` selects nothing. It is only the default namespace for manifests.
+  // If only one export matches, `--namespace` does not filter. The flag is then only the default for manifests without
+  // a namespace.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;

@@ -88,7 +88,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   ...storeFlags('With -o s3://'),
 ];
 
-/** Flags for an object store. Each help text begins with the text in `withS3`. */
+/** Defines the flags for an object store. Each help text begins with `withS3`, such as `With -o s3://`. */
 export function storeFlags(withS3: string): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [

@@ -76,12 +76,12 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
   return bytes;
 }
 
-/** Splits the bytes of a file, read backwards, into whole records. */
+/** Splits a file into whole records. The file is read backwards, piece by piece. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the bytes that were read so far begin inside quotes. The file can be read backwards, because quotes come in
-   * pairs.
+   * True if the first byte of the read pieces is inside quotes. Reading backwards gives the same result as reading
+   * forwards, because quotes come in pairs.
    */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
@@ -91,7 +91,10 @@ class RecordSplitter {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Takes the part of the file before the parts already given. Returns the records that became complete. */
+  /**
+   * Reads the piece of the file that ends where the previous piece began. Returns the records whose first byte is now
+   * read.
+   */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;

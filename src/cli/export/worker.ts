@@ -29,7 +29,10 @@ export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
   readonly part: WorkerPart;
-  /** Writes the progress of the export to its status. Undefined without a token for the API server. */
+  /**
+   * Creates the object that writes the export's progress to the status. Resolves to undefined if the pod has no token
+   * for the API server.
+   */
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
   /** Writes the worker's final report, and returns the exit status. */
   end(ended: SearchExport): number;

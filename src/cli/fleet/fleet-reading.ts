@@ -20,7 +20,10 @@ export interface FleetReadingOptions {
 
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
-  /** Version whose collectors may be missing from the list, because the service offers only one build. */
+  /**
+   * Version of the only build that the service offers; undefined if it offers several builds. The list may lack
+   * collectors that run this build.
+   */
   readonly omittedVersion: string | undefined;
 }
 
@@ -54,7 +57,10 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
   }
 }
 
-/** Resolves `read` when all collectors are listed. Rejects it when listing has failed for too long. */
+/**
+ * Resolves `read` when all collectors are listed. Rejects `read` if an error needs a user, or if listing has failed for
+ * `patienceMs`.
+ */
 function follow(
   listing: FleetListing,
   { clock, onTrouble }: FleetReadingOptions,

@@ -17,7 +17,7 @@ import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 
-/** The resources that `logfleet get` shows, with what is needed to read and show them. */
+/** Arguments of one call of `logfleet get`: the resources to show, the reader, and the output. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
@@ -153,7 +153,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // For comparisons, ages are computed for the start of the command. Otherwise, every line would change all the time.
+  // A resource is printed when its row changes. Comparisons use the age at the start of the command, because every row
+  // would otherwise change all the time.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -70,7 +70,10 @@ export class LiveOperator {
 interface ShownHost {
   /** Host for the operator. Each change that the operator makes also updates the live view. */
   readonly host: Host;
-  /** Shows all stored statuses. Call it when nothing is left to do, because all stored statuses are then current. */
+  /**
+   * Shows the stored status of every resource. Call it when the operator has nothing left to do, because no stored
+   * status is outdated then.
+   */
   settled(): void;
 }
 

@@ -26,8 +26,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms without a new line about a resource, after which the reason is printed. The time doubles with each printed
- * reason.
+ * Time in ms without a new line about a resource, after which the view prints why the resource makes no progress. The
+ * time doubles after each such line.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -67,7 +67,7 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a new or changed resource. Outside of terminals, it must have a status. */
+  /** Shows a new or changed resource. If the output is not a terminal, a resource without status prints nothing. */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {
@@ -100,7 +100,7 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Counts a request to the log service for the shown rate. */
+  /** Records a request to the log service. The view computes the shown request rate from these calls. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }
@@ -166,7 +166,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // Nothing new is shown, so the resource may make no progress. The reason is printed later.
+      // The line is unchanged, so the resource may make no progress. After some time, the reason is printed.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }

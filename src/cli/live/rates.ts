@@ -48,10 +48,13 @@ const periodMs = 60_000;
 
 /** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
-  /** Numbers of upgraded collectors, with the time of each number: all of the last minute, and the last one before. */
+  /**
+   * Numbers of upgraded collectors, each with the time at which it was first seen. Contains all numbers of the last
+   * minute, and the last number before that.
+   */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Adds the current number of upgraded collectors. Does nothing if the status lacks this number. */
+  /** Records the current number of upgraded collectors. A resource whose status lacks this number is ignored. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });

@@ -63,7 +63,10 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
   return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
 }
 
-/** Returns the suffix for an approval. It makes a second approval of the same stage differ from the first. */
+/**
+ * Returns the suffix of an approval. With it, a second approval of the same stage has another value than the first, so
+ * that the operator does not ignore it.
+ */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
   const retry = actions.findLast(({ action }) => action === 'Retry');
@@ -127,7 +130,10 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Returns a sentence about offline collectors. The status counts them only for the whole policy. */
+/**
+ * Returns a sentence about offline collectors. It gives their number in the whole policy, because the status has no
+ * number for each stage.
+ */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0

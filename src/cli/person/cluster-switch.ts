@@ -119,7 +119,10 @@ export interface OperatorSwitch {
    */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
-  /** Returns a warning if no operator process works there. Returns no warning if this is unknown. */
+  /**
+   * Returns a warning if no operator process works in the namespace or directory. Returns no warning if this is
+   * unknown.
+   */
   idleNote(): Promise<string | undefined>;
   close(): Promise<void>;
 }

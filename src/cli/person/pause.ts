@@ -95,7 +95,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Text about the result. Messages show it after words such as "everything in ./policies: ". */
+  /** Result of the command as text. It follows words such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }

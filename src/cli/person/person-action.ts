@@ -46,7 +46,7 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
-      // Without an operator, a request has no effect, and the status may be outdated.
+      // If no operator runs, a request has no effect and the status may be outdated, so the command prints a warning.
       const idle = await reader.idleNote();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();

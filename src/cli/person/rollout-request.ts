@@ -113,7 +113,10 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Reasons for which collectors are skipped, and for which a retry would upgrade them. */
+/**
+ * Reasons for which collectors are skipped. `logfleet retry` upgrades collectors that were skipped for one of these
+ * reasons.
+ */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /** Returns how the rollout ended, such as `is already aborted`. Undefined if it can still be aborted. */

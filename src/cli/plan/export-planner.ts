@@ -39,8 +39,8 @@ interface ExportPlanningOptions {
 }
 
 /**
- * Plan of one export. The kind is `complete` if the export has ended, and `waiting` if all its data is too new until
- * `untilMs` (E11).
+ * Plan of one export. The kind is `complete` if the export has ended. The kind is `waiting` if all data of the export
+ * is too new to be searched before `untilMs` (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
@@ -78,7 +78,7 @@ interface PlannedDigest {
 /** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Maximum rounding error of the service's clock in ms. It shows whole seconds (E11). */
+/** Maximum rounding error of the service's clock in ms, because the clock shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
 /** Approximate number of requests that were already sent for planning an export. */
@@ -202,12 +202,13 @@ function scansOf(
   if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
   if (rowsBasis === 'Counted' && segments.length > 1) {
     const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-    // The bytes of the remaining searches are estimated in proportion to time, because the counting searches scanned
-    // the whole time range.
+    // `ofCounts` is the size of the whole time range, because counting has scanned the range once. The remaining
+    // searches scan the range without the newest segment, so their bytes are estimated in proportion to time.
     const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
     return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
   }
-  // If the first search did not return all rows, it scanned only the rows that it returned.
+  // A search that returns only a part of the rows has scanned only the bytes of this part. The estimate assumes the
+  // same number of bytes for each row.
   const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
   return { ofRange, ofSearches: ofRange + ofCounts };
 }

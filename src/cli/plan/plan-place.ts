@@ -93,7 +93,7 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
   return {
     ...nowhere,
     namespace,
-    // A policy of another namespace can select the same collectors.
+    // Policies of all namespaces are needed, because a policy in another namespace can select the same collectors.
     policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];

@@ -79,7 +79,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the text that follows the resource's name in the title of a plan. */
+/** Returns the text after the resource's name in the title of a plan, such as `: nothing to do yet`. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)

@@ -138,8 +138,8 @@ class Planning {
   }
 
   /**
-   * Records the problem of a policy. Returns an error that needs a user immediately, and other errors only after they
-   * have lasted `patienceMs`.
+   * Records that an error prevents the plan of a policy. Returns the error as the result if it needs a user, or if
+   * errors have lasted `patienceMs`. Otherwise returns undefined, and planning is retried.
    */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);

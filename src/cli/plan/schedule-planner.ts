@@ -16,7 +16,7 @@ import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum rounding error of the service's clock in ms. It shows whole seconds (E11). */
+/** Maximum rounding error of the service's clock in ms, because the clock shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 /**
  * Periods in ms over which the number of runs per day is averaged. The longer period is for schedules that fire rarely.
@@ -44,7 +44,7 @@ export interface ScheduleRuns {
 /** Sample run of a schedule. It is planned like a single export. */
 export interface ScheduleSample {
   readonly span: TimeRange;
-  /** True if the sample is before the first run, because no run has complete data yet. */
+  /** True if no run has complete data yet. The sample is then a period before the first run. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }
@@ -92,8 +92,8 @@ function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): numb
 }
 
 /**
- * Returns the number of runs that become due after `afterMs` and up to `untilMs`. The last run can end between two
- * ticks of the cron schedule, at the schedule's end.
+ * Returns the number of runs that become due after `afterMs` and up to `untilMs`. At the schedule's end, one more run
+ * can end between two ticks of the cron schedule.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
@@ -162,7 +162,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // Due runs can only use the request rate that new runs do not need.
+  // Runs that are already due can use only the part of the request rate that new runs do not need.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

@@ -43,7 +43,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   });
 }
 
-/** Returns a warning that the status describes an older spec, if it does. */
+/** Returns a warning if the status describes an older version of the spec. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };

@@ -45,7 +45,8 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // The text omits the number of rows, because that number changes all the time.
+  // A new line is printed only when this text changes. The text has no number of rows, because a line for each change
+  // of that number would be too much.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');

@@ -168,7 +168,7 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   if (most === 0) return [];
-  // Sorted by version, because numbers of collectors change during a rollout.
+  // The lines are sorted by version, not by number of collectors, so that no line moves during a rollout.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));

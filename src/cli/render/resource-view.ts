@@ -20,8 +20,8 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 
 interface StateLine {
   /**
-   * Text for the state and the progress. If the output is not a terminal, a new line is printed only when this text
-   * changes.
+   * Text that identifies the state and the progress. If the output is not a terminal, the view prints a new line only
+   * when this text changes.
    */
   readonly key: string;
   readonly line: string;

@@ -42,7 +42,7 @@ export function renderTable(
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }
 
-/** Name and value on one line of a list. A line without a value is not printed. */
+/** Line of a list: a name and its value. A line whose value is undefined is not printed. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 interface FactsOptions {

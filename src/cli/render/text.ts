@@ -104,7 +104,7 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Renders the first of many names as examples: ` (web-1, web-2, …)`. */
+/** Renders some of the names as examples, such as ` (web-1, web-2, …)`. `count` is the number of all names. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   const more = count > examples.length ? ', …' : '';

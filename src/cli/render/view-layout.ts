@@ -39,7 +39,7 @@ export interface Moment {
 export interface KindView<R extends AnyResource> {
   /** Renders state, progress and details of a resource. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
-  /** Returns the progress in one line. Empty without progress. */
+  /** Returns the progress in one line, or an empty text if there is no progress to show. */
   figuresOf(status: StatusOf<R>): string;
   /**
    * Returns a text that changes with the progress. If the output is not a terminal, a new line is printed only when

@@ -37,7 +37,7 @@ export async function openDirectory(
   return {
     isDirectory: true,
     place: dir,
-    // A directory has no default namespace. A name without a namespace is searched in all namespaces.
+    // A directory has no default namespace, so a name without a namespace is searched in all namespaces.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -111,7 +111,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the writers of annotations, which only the operator needs. */
+/** Removes the names of the users who wrote the annotations. Only the operator needs them. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

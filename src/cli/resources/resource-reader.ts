@@ -28,7 +28,10 @@ export interface RetainedResource {
 }
 
 export interface ResourceReader {
-  /** True for a directory. In a cluster, commands read as little as possible, because the user may lack permissions. */
+  /**
+   * True if the resources are in a directory. In a cluster, commands read as little as possible, because the user may
+   * lack permissions.
+   */
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
@@ -39,7 +42,7 @@ export interface ResourceReader {
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
    * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. Calls
-   * `onTrouble` when changes cannot be received, and with undefined when they can again.
+   * `onTrouble` with a message when the connection for changes is lost, and with undefined when it works again.
    */
   follow(
     kind: KindName,
@@ -53,7 +56,10 @@ export interface ResourceReader {
   idleNote(): Promise<string | undefined>;
   /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
-  /** Returns what pauses the whole operator. A cluster lacks this method, because it may have several operators. */
+  /**
+   * Returns what pauses the whole operator. The reader of a cluster lacks this method, because a cluster may have
+   * several operators.
+   */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }

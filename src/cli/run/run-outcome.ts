@@ -71,7 +71,7 @@ function hasMoreToTell({ status }: AnyResource): boolean {
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
-/** Renders the result of a run for one resource. `flags` find the resource. */
+/** Renders the result of a run for one resource. `flags` are the flags with which other commands find the resource. */
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
@@ -80,7 +80,7 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
   return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
-/** Returns the message about an interrupted run. `flags` are for the next start. */
+/** Returns the message about an interrupted run. `flags` are the flags that the next start needs to continue. */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);

@@ -21,7 +21,7 @@ export interface ListRow {
    * exported and the remaining percentage.
    */
   readonly bar?: readonly number[];
-  /** Progress in one line, or why the resource makes none. */
+  /** Progress in one line, or the reason why the resource makes no progress. */
   readonly note: string;
 }
 

@@ -35,7 +35,7 @@ const shortestIntervalMs = 250;
  */
 const maxNamed = 200;
 const maxRows = 200;
-/** Number of rows that the HTML of the page already contains. They fill even a tall screen. */
+/** Number of rows that the HTML of the page already contains. Forty rows fill even a tall screen. */
 const startRows = 40;
 /** HTML element with the `StartData`. */
 const startElement = '<script type="application/json" id="start">';

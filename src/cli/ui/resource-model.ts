@@ -45,7 +45,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // The new object is kept even if it equals the old object, so that no resource is in memory twice.
+      // The new object replaces the old one even if they are equal. The cache of resources holds the new object anyway,
+      // and the old one would only use memory.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

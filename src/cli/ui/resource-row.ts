@@ -1,4 +1,4 @@
-/** Builds the data about a resource for the list and the details. */
+/** Builds the data that the page of `logfleet ui` shows about a resource: a row of the list, and the details. */
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
 import type { TargetOptions } from '../options.ts';
 import { collectorStates } from '../render/bars.ts';

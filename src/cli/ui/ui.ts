@@ -49,7 +49,7 @@ export async function uiCommand(
   }
 }
 
-/** Keeps the model and the page up to date until the signal is aborted. */
+/** Keeps the data in memory and the open pages up to date until the signal is aborted. */
 async function followAll(
   reader: ResourceReader,
   namespace: string | undefined,

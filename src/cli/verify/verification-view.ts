@@ -106,7 +106,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /** Returns a row of the table. The result is `ok` if the check is complete and found no differences. */
+  /** Returns a row of the table of checks. The result is `ok` if the check is complete and found no differences. */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -157,7 +157,10 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 };
 const mostRanges = 5;
 
-/** Renders how each time range was checked. For many ranges, renders only numbers of rows. */
+/**
+ * Renders how logfleet checked each time range. If there are more than `mostRanges`, renders only the number of ranges
+ * and rows for each kind of check.
+ */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
   // The service computes neither sizes nor times of records, so these values are not mentioned.
@@ -224,7 +227,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Returns a text about rows that one search received and the next search exported (E4). */
+/** Returns a text about rows that one search received, but that are in the files of a neighbouring interval (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -286,7 +289,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line about a complete export. It says how the export was checked. */
+/** Last line of the report about a complete export, by the way in which logfleet checked the number of rows. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

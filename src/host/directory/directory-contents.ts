@@ -45,8 +45,8 @@ import { StateDirectory } from './state-directory.ts';
  */
 export const deletionDelayMs = 5_000;
 /**
- * Maximum time in ms that the operator waits at its start for manifest files that are still being written (D2). The
- * time is longer than `lossDelayMs`, so that the start also accepts a file that a user has shortened.
+ * Maximum time in ms that the start of the operator waits for manifest files that are still being written (D2). The
+ * time is longer than `lossDelayMs`, so that the start also accepts a file from which a user has removed text.
  */
 const longestWritingMs = 15_000;
 
@@ -64,7 +64,10 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Monotonic time in ms since which the manifest of an object is missing, by identity of the object. */
+  /**
+   * For each object whose manifest is missing, by identity of the object: the monotonic time in ms at which this
+   * process first missed the manifest.
+   */
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose manifest was deleted and whose state is kept, by uid. */
   readonly #retained = new Map<string, ResourceRecord>();
@@ -121,7 +124,10 @@ export class DirectoryContents {
     return this.#problems;
   }
 
-  /** Called after each reading. `hasNewProblems` is true if the problems with manifests or stored state have changed. */
+  /**
+   * Called after each reading of the manifests. `hasNewProblems` is true if the problems with manifests or stored state
+   * have changed.
+   */
   protected onReading(_hasNewProblems: boolean): void {}
 
   /** Called when the manifest of a resource was deleted or has returned. */
@@ -342,8 +348,8 @@ export class DirectoryContents {
   }
 
   /**
-   * If the manifest of a deleted resource exists again, returns the state that was kept. State that does not fit the
-   * new manifest is discarded.
+   * If the manifest of a deleted resource exists again, returns the kept state. If the new manifest changes an
+   * immutable field, or if a user has run `logfleet forget`, the kept state is discarded instead.
    */
   async #revivable(
     id: string,
@@ -362,8 +368,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource whose manifest was not found. If the manifest was deleted, the state is kept and no controller
-   * acts on the resource.
+   * Handles a resource whose manifest was not found. If the manifest was surely deleted, the resource leaves the cache,
+   * so that no controller acts on it, and its state is kept.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -386,8 +392,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object is kept although no manifest of it was read. It is kept if its manifest may still exist
-   * (D2) or was deleted only a moment ago (D3).
+   * Returns whether an object is kept although no manifest of it was read. The object is kept while its manifest may
+   * still exist (D2). In the operator, it is also kept for `deletionDelayMs` after its manifest disappeared (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;

@@ -51,7 +51,7 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** Returns the manifest file of the settings with this `id`, if there is one. */
+  /** Returns the file with the ConfigMap that has this identity. Undefined if no file contains the ConfigMap. */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
@@ -66,8 +66,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings by those of the latest reading. Settings that are missing now stay in effect if
-   * `isKept` returns true for them.
+   * Replaces the operator settings by the settings of the latest reading. A known setting for which `isKept` returns
+   * true stays in effect although the reading does not contain it.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);

@@ -21,7 +21,7 @@ export class DirectoryView extends DirectoryContents {
     false,
   );
 
-  /** Reading of the directory that is in progress. All calls of `follow` share it. */
+  /** Promise of the reading in progress, which all calls of `follow` share. Undefined if none is in progress. */
   #reading: Promise<void> | undefined;
 
   /** Opens the view and reads all manifests and stored status. */

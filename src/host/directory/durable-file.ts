@@ -95,7 +95,9 @@ async function makeFolders(folder: string): Promise<void> {
   await makeFolder(folder);
 }
 
-/** Creates a folder in an existing folder, and flushes its entry. Does nothing if the folder exists. */
+/**
+ * Creates a folder in an existing folder, so that the new folder survives a crash. Does nothing if the folder exists.
+ */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
   try {
@@ -146,8 +148,8 @@ export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause
 }
 
 /**
- * Creates the state folder `.logfleet` of an existing manifest directory, unless it exists. Only for the start of a
- * process. Fails with `host.disk`.
+ * Creates the state folder `.logfleet` of an existing manifest directory, unless it exists. Call it only when a process
+ * starts. Fails with `host.disk`.
  */
 export async function makeState({ folder }: StateDirectory): Promise<void> {
   try {
@@ -158,8 +160,8 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
 }
 
 /**
- * Fails with `host.disk` if the state folder `.logfleet` of an operator's directory is missing, because the directory is
- * then unavailable. Its files are neither absent nor removed (D2).
+ * Fails with `host.disk` if the lock file of a manifest directory is missing. The directory is then probably not
+ * mounted, so its missing files must not count as removed (D2).
  */
 export async function requireState({ folder, lockFile }: StateDirectory): Promise<void> {
   if ((await readIfPresent(lockFile)) !== undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Stores facts about each manifest file, by which a restarted operator recognizes a truncated file. The text is not
- * stored, because it may contain a Secret.
+ * Stores data about each manifest file, such as digests of its lines. With this data, a restarted operator recognizes a
+ * truncated file. The text itself is not stored, because it may contain a Secret.
  *
  * One file per directory: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
@@ -30,11 +30,14 @@ export interface FileMemory {
   /** Identities of the invalid objects in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
-  /** Outlines of the used documents, by the identity of their object. Absent in facts of older versions. */
+  /**
+   * Field names of the accepted documents, by identity of the object. Absent if an older version of logfleet wrote the
+   * data.
+   */
   readonly outlines?: Outline;
 }
 
-/** Facts about the manifest files of a directory, by path. */
+/** Stored data about the manifest files of a directory, by path of the file. */
 export type FileMemories = Map<string, FileMemory>;
 
 const integer = { type: 'integer' } as const;
@@ -68,16 +71,20 @@ export function printOf(text: string): TextPrint {
   return { lines: lines.map(digest), lastLength: lines.at(-1)?.length ?? 0, significant, isEnded };
 }
 
-/** Returns the outlines to store for a new text. A refused document keeps the outline of its last used version. */
+/**
+ * Returns the outlines (names of fields without values) to store for a new text of a file. If logfleet refused a
+ * document of the new text, the stored outline of this document stays, because logfleet still uses its earlier version.
+ */
 export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemory | undefined): Outline {
   const ids = new Set(refused.map(({ kind, key }) => identify(kind, key)));
   return { ...Object.fromEntries(Object.entries(memory?.outlines ?? {}).filter(([id]) => ids.has(id))), ...outlines };
 }
 
 /**
- * Returns what a new text of the file lacks, compared with its last used text. The result follows "it lacks". Returns
- * undefined if the text lacks nothing, or if logfleet used no document of the last text. Refused documents are not
- * compared, because logfleet does not use them. If a document has no readable name, missing documents are not compared.
+ * Compares a new text of a file with the last text that logfleet used, and returns what the new text lacks, as text
+ * after "it lacks". Returns undefined if nothing is missing, or if logfleet used no document of the last text.
+ * Documents that logfleet refused are not compared, because it does not use them. If the name of a document cannot be
+ * read, missing documents are not reported.
  */
 export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
   const { outlines = {} } = memory;
@@ -95,8 +102,8 @@ function renderPath([id = '', ...names]: readonly string[]): string {
 }
 
 /**
- * Returns whether `text` is an earlier text of the file without its end. A text that lacks only blank lines and
- * comments is not truncated.
+ * Returns whether `text` is the beginning of an earlier text of the file, so that the file is probably truncated. If
+ * only blank lines and comments are missing, the file is not truncated.
  * @param print digests of the lines of the earlier text
  */
 export function isCut(text: string, print: TextPrint): boolean {

@@ -21,8 +21,8 @@ export class LedgerFiles implements LedgerStore {
 
   /**
    * @param stateOf returns the state folder of the resource with this uid, or undefined if no such resource exists
-   * @param isOperator true in the operator, for which a missing `.logfleet` is a failure. Other commands also read
-   *   directories on which no operator has run.
+   * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing. Other commands accept
+   *   that, because they also read directories on which no operator has run.
    */
   constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks, isOperator: boolean) {
     this.#stateOf = stateOf;

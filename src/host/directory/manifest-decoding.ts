@@ -62,11 +62,11 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Invalid resources and Secrets in the file. */
   readonly refused: readonly RefusedDocument[];
-  /** Outlines of the accepted documents, by identity of the object. An outline contains no values. */
+  /** Names of the fields of the accepted documents, by identity of the object. Values are left out. */
   readonly outlines: Outline;
   /**
-   * How much of the file cannot be assigned to a resource: the `whole` file or a `part`. Undefined if each document
-   * names its resource.
+   * `whole` if any resource may be in this file, `part` if any resource may be in a part of the file, because a name is
+   * not readable. Undefined if each document names its resource.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];

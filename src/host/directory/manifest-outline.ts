@@ -5,20 +5,26 @@
 import { isRecord } from '../../base/record.ts';
 
 /**
- * Outline of each field, list item and text line, by its name. A list item is named `[NAME]` if it has a `name`, else
- * `[INDEX]`. A line of a text with several lines is named `[line NUMBER]`.
+ * Names of the fields, list items and text lines of a value, each with the names inside it. A list item is named
+ * `[NAME]` if it has a `name`, else `[INDEX]`. A line of a text with several lines is named `[line NUMBER]`.
  */
 export interface Outline {
   readonly [name: string]: Outline;
 }
 
-/** Returns the outline of a value. A field without a value, such as `strategy:` at the end of a file, is left out. */
+/**
+ * Returns the names of all fields, list items and text lines in a value. A field without a value, such as `strategy:`
+ * at the end of a file, is left out.
+ */
 export function outlineOf(value: unknown): Outline {
   const present = membersOf(value).filter(([, member]) => member !== null && member !== undefined);
   return Object.fromEntries(present.map(([name, member]) => [name, outlineOf(member)]));
 }
 
-/** Returns the path of the first field, list item or text line of `before` that `now` lacks, or undefined if `now` has all. */
+/**
+ * Compares two outlines. Returns the path of the first field, list item or text line that is in `before`, but not in
+ * `now`. Returns undefined if nothing is missing.
+ */
 export function firstMissing(before: Outline, now: Outline): readonly string[] | undefined {
   for (const [name, inner] of Object.entries(before)) {
     const found = Object.hasOwn(now, name) ? now[name] : undefined;

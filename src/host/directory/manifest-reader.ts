@@ -45,8 +45,8 @@ import { StateDirectory } from './state-directory.ts';
  */
 export const quietMs = 1_000;
 /**
- * Time in ms for which this process must see a manifest file unchanged before it uses the file, if the file lacks
- * something that its last used text had (D2). A slow process may still be writing the missing text.
+ * Time in ms for which a manifest file must stay unchanged before logfleet uses it, if the file lacks a field, item or
+ * line of its last used text (D2). A slow process may still be writing the missing text.
  */
 export const lossDelayMs = 10_000;
 
@@ -72,7 +72,7 @@ export interface Reading {
   mayExist(id: string): boolean;
 }
 
-/** Resources, Secrets and settings of earlier readings. */
+/** Returns data about the resources, Secrets and settings that earlier readings found. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
   /** File that last contained the object with this identity, if any. */
@@ -103,7 +103,7 @@ interface Gathering {
 interface KnownFile {
   /** Modification time and length of the file. */
   readonly version: string;
-  /** Monotonic time in ms at which this process first saw this `version`. */
+  /** Monotonic time in ms at which this process first saw this `version` of the file. */
   readonly sinceMs: number;
   decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
@@ -112,9 +112,9 @@ export class ManifestReader {
   readonly #options: ManifestReaderOptions;
   /** Manifest files that still exist, by path. */
   #files = new Map<string, KnownFile>();
-  /** Stored facts about manifest files, by manifest directory. */
+  /** Stored data about manifest files, by manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Manifest directories whose facts in memory differ from the stored facts. */
+  /** Manifest directories for which the data in memory is newer than the stored data. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
@@ -123,7 +123,7 @@ export class ManifestReader {
 
   /**
    * Reads all manifest directories. A file that is still being written counts as unreadable.
-   * @param takesUnfinished false if the caller reads again, so that such files are skipped
+   * @param takesUnfinished false to skip new files that are still being written, if the caller reads again later
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -158,8 +158,8 @@ export class ManifestReader {
   }
 
   /**
-   * Loads the stored facts about a directory. A command loads the facts for each reading, because an operator may
-   * change them.
+   * Loads the stored data about the manifest files of a directory. The operator loads the data once. Other commands
+   * load it for each reading, because an operator may have changed it.
    */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
@@ -270,8 +270,8 @@ export class ManifestReader {
   }
 
   /**
-   * Decodes the text of a manifest file. `mayLose` is true if the new text may lack a part of the text that was used
-   * last.
+   * Decodes the text of a manifest file. If `mayLose` is false, a text that lacks a part of the last used text counts
+   * as unfinished.
    */
   #decodeText(
     place: Place,
@@ -303,7 +303,10 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored facts about a removed file after all resources of this file were deleted or moved. */
+  /**
+   * Drops the stored data about a removed file. The data is kept until all resources of this file were deleted or are
+   * in other files.
+   */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {
@@ -406,7 +409,8 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
     'so the last used text still applies';
   const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Only errors are reported, because warnings about a text that is not used would distract from the errors.
+  // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the text may be
+  // final.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 

@@ -121,11 +121,11 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
-        // A missing lock file does not prove it either: the directory may be unmounted, and a command may have created its
-        // state folder again (D2).
+        // If the lock file is missing, this process may still have the lock: the directory may be unmounted, and a
+        // command may have created its state folder again (D2). The lock then counts as lost after `silenceMs`.
       } else if (holder !== 'absent') this.#lost = true;
     } catch {
-      // An unreadable lock file does not prove that another process has the lock. The lock counts as lost only after
+      // If the lock file is unreadable, this process may still have the lock. The lock then counts as lost after
       // `silenceMs`.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
@@ -134,8 +134,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns whether certainly no process holds the lock. A process on another machine counts as alive until its lock file
- * is old.
+ * Returns whether it is certain that no process holds the lock. A lock from another machine or container never counts
+ * as free, because its process cannot be checked.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -172,8 +172,8 @@ async function place(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Removes the lock file of a dead process. If another process has meanwhile written a newer lock file, that file is put
- * back.
+ * Removes the lock file of a dead process. If another process has replaced the file in the meantime, the newer lock
+ * file is restored.
  */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
   const aside = join(dirname(path), `.lock.${token}.old.tmp`);
@@ -263,7 +263,10 @@ export class DirectoryLeadership implements Leadership {
     return this.#term;
   }
 
-  /** Whether the previous operator died without releasing the lock. Only possible in the first term. */
+  /**
+   * Returns whether this process took over the lock of a process that died without releasing it. Always false after the
+   * first term of leadership.
+   */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
   }

@@ -17,7 +17,7 @@ import type { ResourceKey } from '../host.ts';
 import { listFolder, makeState, readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
-/** Annotations that a user's request sets, or removes (`null`). */
+/** Annotations in a user's request. The value is the new value, or `null` to remove the annotation. */
 type RequestedAnnotations = Readonly<Record<string, string | null>>;
 
 export interface Request extends ResourceKey {
@@ -160,5 +160,5 @@ function decodeWriter({ by, time }: StoredWriter): AnnotationWriter {
   };
 }
 
-/** Maximum length of an author's name, as of a field manager in a cluster. */
+/** Maximum length in characters of a user's name. It is the maximum length of a field manager in a cluster. */
 const maxNameLength = 128;

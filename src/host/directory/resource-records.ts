@@ -66,7 +66,8 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // After a crash at this point, two records exist. The next start uses the record in the directory of the manifest.
+    // After a crash at this point, the resource has a record in both directories. The next start uses the record in the
+    // directory that contains the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
@@ -89,7 +90,9 @@ export const recordFiles = {
 
 const writeNothing = async (): Promise<void> => {};
 
-/** Functions for resource records in commands that must not write anything. */
+/**
+ * Reads resource records, but writes nothing. For commands that must not change a directory, such as `logfleet get`.
+ */
 export const readOnlyRecords: RecordStore = {
   ...recordFiles,
   create: writeNothing,
@@ -138,12 +141,12 @@ export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * Notice that the manifest of a resource was deleted, or has returned. A new manifest with the same name continues from
- * the kept state (D4).
+ * Notice for users that the manifest of a resource was deleted, or exists again. logfleet keeps the state of a deleted
+ * resource. A new manifest with the same name continues from that state (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';
-  /** Record of the resource, as stored while the manifest was missing. */
+  /** Record of the resource that was stored while the manifest was missing. */
   readonly record: ResourceRecord;
 }
 

@@ -119,7 +119,8 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The new object is stored although its content is equal, so that the next comparison of the objects is fast.
+      // The new object is kept although its content is equal. The next comparison with the same object then compares
+      // only references, which is fast.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }

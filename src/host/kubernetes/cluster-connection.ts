@@ -53,7 +53,10 @@ async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
   return targetOf(config);
 }
 
-/** Returns whether this is the placeholder that client-node uses without a kubeconfig or pod. */
+/**
+ * Returns whether a kubeconfig is the placeholder that client-node creates if it finds neither a kubeconfig nor the
+ * service account of a pod.
+ */
 function isMadeUp(config: KubeConfig): boolean {
   return (
     config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'

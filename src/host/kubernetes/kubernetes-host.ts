@@ -209,7 +209,7 @@ export class KubernetesHost implements Host {
     return jobs === undefined ? unlisted : [...unlisted, jobs];
   }
 
-  /** Namespaces that are watched separately. A single `undefined` means all at once. */
+  /** Namespaces that the operator watches separately. The value `[undefined]` means one watch for all namespaces. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];

@@ -188,8 +188,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease: the Lease is free, names this process, has expired, or has been
-   * missing for a while.
+   * Returns whether this process may write the Lease. It may if the Lease has no holder, names this process as holder,
+   * or has expired. If the Lease does not exist, it may after `renewDeadlineMs`.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -205,7 +205,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // The takeover is forced if another process still holds the Lease, or if there is none.
+    // The takeover is forced if the Lease still names another process, or if no Lease exists. In both cases, no former
+    // leader has released the Lease.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());

@@ -156,7 +156,7 @@ const pageDeadlineMs = 15_000;
 const maxKeptLength = 64 * 1024;
 /** Maximum total length in characters of the kept ledger objects. Further objects are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
-/** Number of Ledgers on the first page of a list: few, because each may have 512 KiB. */
+/** Number of Ledgers on the first page of a list. The number is small, because each Ledger may have 512 KiB. */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
@@ -175,7 +175,7 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Contents of the Ledgers in the list. They are dropped after `endsAtMs` to free memory. */
+  /** Contents of the Ledgers in the list. Dropped after `endsAtMs`, because they use much memory. */
   shards: Promise<Shards> | undefined;
   /**
    * API paths of the Ledgers that must be read by name instead of from the list. A uid stands for all Ledgers of that

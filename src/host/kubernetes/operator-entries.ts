@@ -37,25 +37,31 @@ interface Hidden {
 }
 
 interface OtherOperator {
-  /** Monotonic time in ms at which the other operator last changed an entry; -Infinity before that. */
+  /**
+   * Monotonic time in ms at which the other operator last changed one of its entries. -Infinity if no change was seen
+   * yet.
+   */
   readonly heardAtMs: number;
   /**
    * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if no
    * question is unanswered.
    */
   askedAtMs?: number;
-  /** True if the other operator did not answer the question in time. */
+  /** True if the other operator was asked whether it still runs, and did not answer within `answerMs`. */
   isGone?: boolean;
 }
 
-/** Maximum time in ms for an answer. Long enough for an operator whose leader was just killed. */
+/**
+ * Maximum time in ms for the answer to the question whether another operator still runs. The time is long enough for an
+ * operator that must first elect a new leader.
+ */
 export const answerMs = 60_000;
 /** Time in ms without a change after which this operator asks another operator whether it still runs. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**
- * Delay in ms between a change of a resource and the check of its entries. The cache receives the change a little later
- * than the notification.
+ * Delay in ms between a change of a resource and the check of the operators' entries in its status. Without the delay,
+ * the cache could still contain the resource before the change.
  */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
@@ -67,23 +73,23 @@ interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
   readonly leadership: Leadership;
   readonly resources: () => Iterable<AnyResource>;
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource. The written status contains the entries that `show` adds. */
+  /** Writes the status of a resource. `show` adds the operators' entries to the written status. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
 export class OperatorEntries {
   readonly #options: OperatorEntriesOptions;
   /**
-   * Other operators, by name and namespace of the resources (`otherKey`). An operator can leave one of its namespaces and
-   * still answer in another one.
+   * Other operators. The key (`otherKey`) consists of the operator's name and of the namespace of a resource, because
+   * an operator can stop following one namespace and still follow another.
    */
   readonly #others = new Map<string, OtherOperator>();
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
   /**
-   * Earliest `since` of this operator in a resource that another operator also follows. Undefined if there was no such
-   * resource.
+   * Time at which this operator first followed a resource that another operator also follows: the earliest `since` in
+   * its entries. Undefined if there was no such resource.
    */
   #since: string | undefined;
   /** Resource in whose status this process asks the other operators whether they still run. */
@@ -106,8 +112,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Removes the operators' entries from a resource of the API server.
-   * @param before its last known version
+   * Removes the operators' entries from the status of a resource that was read from the API server.
+   * @param before last known version of the resource
    */
   hide<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
     const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
@@ -175,8 +181,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Whether another operator acts on resources in this namespace. It then also acts on a resource that has no entry
-   * yet.
+   * Returns whether another operator acts on the resources of this namespace. A new resource, whose status has no entry
+   * of an operator yet, is then left to the other operator.
    */
   #isForeignNamespace(namespace: string): boolean {
     for (const each of this.#options.resources()) {
@@ -209,14 +215,18 @@ export class OperatorEntries {
     return this.#hiddenOf(resource).entries.filter(({ name }) => name !== this.#options.self);
   }
 
-  /** Reads the entries of other operators. A changed entry shows that the other operator runs. */
+  /**
+   * Learns which other operators run from the entries in the status of a resource. If an entry has changed, its
+   * operator runs.
+   */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
     if (foreign.length === 0) return;
     const known = this.#foreign(before);
     const own = this.#own(resource);
     if (own) this.#since = this.#earliest(own.since);
-    // Another operator removed the entry of this one, because this one did not answer. It begins anew.
+    // Another operator has removed the entry of this operator, because this operator did not answer. This operator gets
+    // a new `since`, as if it had just started.
     else if (this.#own(before)) this.#since = undefined;
     for (const { name, seen } of foreign) {
       const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
@@ -244,8 +254,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each resource
-   * that another operator also manages, or on which no operator acts yet.
+   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each
+   * resource for which this can change the acting operator.
    */
   #announce(isChanged: boolean): void {
     const running = [...this.#others].filter(([, { isGone }]) => !isGone).map(([key]) => key.split(' ')[0]);
@@ -269,7 +279,10 @@ export class OperatorEntries {
     this.#nextCheck = { atMs, timer: clock.after(delayMs, () => void this.#check()) };
   }
 
-  /** Marks operators that did not answer as gone. Then writes those entries of this operator that are due. */
+  /**
+   * Marks each operator that did not answer in time as gone. Then writes this operator's entry to each resource whose
+   * entry is missing or outdated, and asks silent operators whether they still run.
+   */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
     if (this.#others.size === 0 || this.#isClosed) return;
@@ -317,8 +330,9 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry. Its entry may be missing, or have a later `since` than in another
-   * resource. Or another operator asked whether this one still runs, or is gone.
+   * Returns whether this operator must write its entry to a resource that another operator also follows. It must if its
+   * entry is missing or has a `since` that is too late, if another operator asked whether this operator still runs, or
+   * if another operator is gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
@@ -359,7 +373,10 @@ function otherKey(name: string, { metadata }: AnyResource): string {
   return `${name} ${metadata.namespace}`;
 }
 
-/** Message to users about another operator on the same resource. `operators` are in order of arrival. */
+/**
+ * Returns the message to users about several operators on the same resource. `operators` are sorted: the first one acts
+ * on the resource.
+ */
 function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (

@@ -43,7 +43,10 @@ type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' |
 
 interface Listing {
   readonly reason: RelistReason;
-  /** Whether the list is read in pages. If the continue token has expired, the whole list is read in one request. */
+  /**
+   * True to read the list in pages. If the continue token of a page has expired, the whole list is read again in one
+   * request.
+   */
   readonly paged: boolean;
   readonly continueToken?: string;
   /** Resources of the pages so far. */
@@ -66,7 +69,7 @@ interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly onList?: () => void;
   /** Called for each failed list or watch, before the retry. */
   readonly onFailure?: (error: unknown) => void;
-  /** Called when a list or watch succeeds after failures. */
+  /** Called when a list or watch succeeds after one or more failures. */
   readonly onRecovery?: () => void;
 }
 

@@ -118,7 +118,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The list is newer than these writes, and the watch delivers no events that are older than the list.
+    // The list already contains these writes, and the watch reports only changes after the list. The watch thus never
+    // reports these writes.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }

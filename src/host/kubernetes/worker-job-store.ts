@@ -25,7 +25,7 @@ const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 interface WorkerJobStoreOptions extends Ports {
   readonly client: ApiClient;
   readonly image: string;
-  /** Namespaces that are followed separately. A single `undefined` means all. */
+  /** Namespaces that are watched separately. The value `[undefined]` means one watch for all namespaces. */
   readonly scopes: readonly (string | undefined)[];
   readonly watchSeconds?: number;
 }
@@ -139,7 +139,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /** Uid of the export of each Job or pod, also after the Job or pod was deleted. */
+  /** Uids of the exports, by Job or pod. Entries stay after the Job or pod was deleted. */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
@@ -160,7 +160,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
     });
   }
 
-  /** Error of a list or watch that has not succeeded since. */
+  /** Error of a list or watch that has failed, and has not succeeded since then. */
   get problem(): LogfleetError | undefined {
     return this.#reflectors.find(({ problem }) => problem)?.problem;
   }

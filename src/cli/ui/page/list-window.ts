@@ -1,6 +1,6 @@
 /**
- * Keeps rows of the resource list in the browser: the visible rows, and some rows around them. All rows are kept until
- * the filter changes.
+ * Reads and keeps rows of the resource list in the browser. It reads the visible rows and some rows around them. Rows
+ * that were read earlier are kept until the list is refreshed, for example by another filter.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
@@ -58,7 +58,7 @@ export class ListWindow {
     this.refresh();
   }
 
-  /** Reads the rows of this range from the server, unless all of them are already known and current. */
+  /** Reads the rows of this range from the server, unless all rows of the range are known and up to date. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
@@ -85,7 +85,8 @@ export class ListWindow {
         await this.#readOnce();
       }
     } catch {
-      // The page shows an error that the server cannot be reached. The rows are read again later.
+      // The page already shows that the server cannot be reached. The rows are read again when the connection works
+      // again.
     } finally {
       this.#isReading = false;
     }

@@ -1,4 +1,6 @@
-/** Reads data from the server, and receives its messages about changes. */
+/**
+ * Requests data from the server of `logfleet ui`, and receives messages from the server when resources have changed.
+ */
 import type { ChangeMessage, ListPage, PlaceMessage, ResourceDetail } from '../page-data.ts';
 
 export interface Filter {
