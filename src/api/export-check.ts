@@ -112,7 +112,8 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
     }
     if (requiresRawMessages === true) {
       yield warning(['spec', 'requiresRawMessages'], 'NoEffect', {
-        problem: 'an export of records (results of an aggregation) needs no raw messages, which slow down the search',
+        problem:
+          'an export of records (results of an aggregation) needs no raw messages, and raw messages make the search slower',
         remedy: 'leave it out',
       });
     }
@@ -173,7 +174,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   yield* checkCopiedMetadata(metadataPath, execution.job?.template?.metadata);
   if (destination.persistentVolumeClaim && (execution.job?.workers ?? 1) > 1) {
     yield warning(['spec', 'destination', 'persistentVolumeClaim'], 'Risky', {
-      problem: 'is mounted by several pods, so its access mode must allow several nodes to mount it',
+      problem: 'several pods mount this claim, so its access mode must allow several nodes to mount it',
       remedy: 'name a claim with the access mode ReadWriteMany, or set workers to 1',
     });
   }

@@ -52,7 +52,7 @@ function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   if ((template.spec.byReceiptTime ?? null) === null) {
     yield warning(['spec', 'template', 'spec'], 'Risky', {
       problem:
-        'lacks byReceiptTime, so no run exports messages that arrive later than settleDelay after their message time',
+        'the template lacks byReceiptTime, so no run exports messages that arrive later than settleDelay after their message time',
       remedy: 'write byReceiptTime: true to miss no late message, or byReceiptTime: false if this is intended',
       part: 'key',
     });

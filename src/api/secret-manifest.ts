@@ -129,7 +129,7 @@ export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): rea
 
 /** Checks the form of a Secret for an S3 store. */
 export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const remedy = 'write it under stringData, with the value from the store';
+  const remedy = 'write the missing key under stringData, with the value from the object store';
   const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
   return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
 }

@@ -35,7 +35,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   // If the quoting is ambiguous, quoted texts are searched for operators, too.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
-    return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
+    return 'a subquery, or text that may be a subquery, would run for the time range of each search instead of the whole time range';
   const [, ...operators] = text.split('|');
   for (const operator of operators) {
     const problem = overlooked?.test(operator.trim()) ? undefined : operatorProblem(operator.trim());

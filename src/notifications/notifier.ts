@@ -97,7 +97,8 @@ export class Notifier {
   async #send(notification: Notification): Promise<void> {
     const { secret, secrets, send } = this.#options;
     const members = await secrets.get(secret);
-    if (!members) throw invalid(`(${secret.name} in namespace ${secret.namespace}) does not exist`);
+    if (!members)
+      throw invalid(`the Secret of notifications (${secret.name} in namespace ${secret.namespace}) does not exist`);
     await send(decodeWebhook(members), notification, this.#stopped.signal);
   }
 }

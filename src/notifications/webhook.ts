@@ -22,15 +22,15 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';
   const format = formats.find((each) => each === type);
-  if (!url) throw invalid('lacks the key url');
+  if (!url) throw invalid('the Secret of notifications lacks the key url');
   if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
-    throw invalid('has a key url that is not an address beginning with https://');
-  if (!format) throw invalid(`has a key type that is not one of ${formats.join(', ')}`);
+    throw invalid('the Secret of notifications has a key url that is not an address beginning with https://');
+  if (!format) throw invalid(`the Secret of notifications has a key type that is not one of ${formats.join(', ')}`);
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 
 export function invalid(problem: string): LogfleetError {
-  return failed('stall', `the Secret of notifications ${problem}`);
+  return failed('stall', problem);
 }
 
 /**

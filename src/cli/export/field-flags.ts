@@ -81,7 +81,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing: by number, sizes and times of the rows, or only by row counts, mostly those of the searches',
+    'How to prove that no row is missing. With Digest, the log service sums up number, sizes and times of the rows after the searches. With Count, only numbers of rows are compared, mostly those that the searches report',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),

@@ -52,7 +52,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   const noun = stalled === 0 ? 'failed run' : 'failed or stalled run';
   const count = failed + stalled;
   const again = count === 0 ? 'no run has failed.' : `the schedule exports ${counted(count, noun)} again.`;
-  const records = 'Lost records of complete runs are written again, too.';
+  const records = 'If records of complete runs are missing, logfleet writes them again.';
   return {
     annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
     report: `${again} ${records}${renderPaused(schedule, options)}`,

@@ -234,8 +234,11 @@ function hindrancesOf(
       `The query cannot be split into several searches (${unsplittableReason}), and the service ends a search after ${maximum}: the export would be incomplete.`,
     );
   } else if (!areCounted) {
-    const reason = isCountRefused ? 'The service cannot count the rows of this query' : 'The rows were not counted';
-    sentences.push(`${reason} in advance, so there may be more rows and searches than in this plan.`);
+    sentences.push(
+      isCountRefused
+        ? 'The service cannot count the rows of this query in advance, so there may be more rows and searches than in this plan.'
+        : 'The rows were not counted in advance, so there may be more rows and searches than in this plan.',
+    );
   }
   const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {

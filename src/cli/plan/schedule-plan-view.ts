@@ -66,8 +66,9 @@ function describeTime(durationMs: number | undefined, maxActive: number): string
 
 function describeShare(share: number): string {
   const text = share < 0.001 ? 'less than 0.1 %' : `${(100 * share).toFixed(1)} %`;
-  const most = share > 1 ? ': more than the limit allows, so the runs fall behind' : '';
-  return `${text} of the allowed requests, on average${most}`;
+  return share > 1
+    ? `${text} of the allowed requests, on average: the limit allows fewer requests, so the runs fall behind`
+    : `${text} of the allowed requests, on average`;
 }
 
 function atLeast(pending: number): string {

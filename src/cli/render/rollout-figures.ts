@@ -147,7 +147,8 @@ function renderRecovery(
       return `message analysis after the rollback: messages could not be counted: ${message}`;
     case 'Recovered':
     case 'StillQuiet':
-      if (compared === 0) return 'message analysis after the rollback: all collectors to compare were deleted';
+      if (compared === 0)
+        return 'message analysis after the rollback: no collector could be compared, because all of them were deleted';
       return `message analysis after the rollback: ${recovered} of ${counted(compared, 'collector')} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
   }
 }

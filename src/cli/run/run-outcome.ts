@@ -85,8 +85,8 @@ export function renderInterruption(resources: readonly AnyResource[], flags = ''
   const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);
   if (running > 0) {
-    const upgrades = `${counted(running, 'upgrade')} ${wordFor(running, 'continues', 'continue')}`;
-    return `interrupted; ${upgrades} at the service, and the next logfleet run reads the outcome`;
+    const upgrades = counted(running, 'upgrade');
+    return `interrupted; ${upgrades} ${wordFor(running, 'continues', 'continue')} at the log service, and the next logfleet run reads the result of each upgrade`;
   }
   const isExport = resources.length > 0 && policies.length === 0;
   const state = isExport ? 'complete intervals stay at the destination' : 'no upgrade is in flight';

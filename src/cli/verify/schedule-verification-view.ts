@@ -74,7 +74,7 @@ function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
   const others = runs - byReceiptTime;
-  return `receipt time in ${renderCount(byReceiptTime, 'run')}, message time in ${renderCount(others, 'run')}: where runs of both types meet, a row can be missing or exported twice`;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}, so a row between a run of one type and a run of the other type can be missing or exported twice`;
 }
 
 const problemTexts: { readonly [K in RunProblemKind]: string } = {

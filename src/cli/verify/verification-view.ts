@@ -150,7 +150,7 @@ const sourceNames: { readonly [S in CountSource]: string } = {
 };
 
 const levelTexts: { readonly [L in ProofLevel]: string } = {
-  Digest: 'proven by number, sizes and times that the service sums up (Digest)',
+  Digest: 'proven: same number, sizes and times as in the service (Digest)',
   Count: 'proven by their number in an aggregation (Count)',
   Search: 'counted only by their own searches (Search)',
   None: 'incomplete (None)',
@@ -263,7 +263,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   strayFile: ({ where }) => `${where} is not in the manifest`,
   figures: ({ where: figure, expected, found }) =>
     found === undefined
-      ? `the messages in the files differ from the commit record in ${figure}`
+      ? `the messages in the files and the commit record have different values of ${figure}`
       : `the messages in the files have ${figure} = ${found}, but the commit record has ${expected}`,
   proof: () =>
     'the proof in the manifest contradicts the intervals in the manifest, or the stored results of digest comparisons',

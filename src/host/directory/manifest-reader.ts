@@ -137,7 +137,7 @@ export class ManifestReader {
       const scan = await this.#scan(directory, gathered);
       gathered.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
       for (const link of scan?.linkedFolders ?? []) {
-        const remedy = 'move its manifests here, or name the folder itself on the command line';
+        const remedy = 'move the manifests of that folder into this directory, or name that folder on the command line';
         const problem = fileError(
           link,
           'NoEffect',
@@ -405,8 +405,8 @@ function cutOff(file: string, text: string): DecodedFile {
 
 function incomplete(file: string, text: string, loss: string, others: readonly PlacedFinding[]): DecodedFile {
   const problem =
-    `the file is probably not completely written yet: it lacks ${loss}, which its last used text had, ` +
-    'so the last used text still applies';
+    `the file is probably not completely written yet: it lacks ${loss}, which its earlier version contains. ` +
+    'logfleet still uses the earlier version';
   const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
   // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the text may be

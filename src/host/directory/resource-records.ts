@@ -167,7 +167,7 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
     return `${name} has a manifest again, and continues with the state that logfleet has kept since ${retainedSince}`;
   const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
-    `${name} is no longer in ${file}: it counts as deleted, and logfleet starts no more work for it. logfleet keeps the state of the resource until ${until}: restore the ` +
-    `manifest to continue, or discard the state with: ${forget}`
+    `${name} is no longer in ${file}: it counts as deleted, and logfleet starts no more work for it. ` +
+    `logfleet keeps the state of the resource until ${until}. To continue, restore the manifest. To discard the state: ${forget}`
   );
 }

@@ -103,8 +103,8 @@ function ledgerName(owner: OwnerRef, shard: string): string {
 function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredShard): void {
   if (stored.ownerUid === uid) return;
   const message =
-    `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name}: the uid of its owner is ` +
-    `${stored.ownerUid}, but the present owner has the uid ${uid}. Delete this Ledger.`;
+    `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name} with the uid ${stored.ownerUid}, but the present ${kind} has the uid ${uid}. ` +
+    'Delete this Ledger.';
   throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 

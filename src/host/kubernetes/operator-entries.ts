@@ -380,8 +380,9 @@ function otherKey(name: string, { metadata }: AnyResource): string {
 function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (
-    `The operators in the namespaces ${[first, ...others].join(' and ')} both follow this resource. The operator in ${first} acts, ` +
-    `because it came first; the operator in ${others.join(' and ')} waits. Uninstall one of them, or give them different --namespaces.`
+    `The operators in the namespaces ${[first, ...others].join(' and ')} both follow this resource. ` +
+    `The operator in ${first} acts, because it came first; the operator in ${others.join(' and ')} waits. ` +
+    'Uninstall one of the operators, or give them different --namespaces.'
   );
 }
 

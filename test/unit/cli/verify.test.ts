@@ -76,7 +76,7 @@ describe('logfleet verify', () => {
       'Digest',
       comparableFigures,
       'Proven: 1,000 rows, each of them once.',
-      'proven by number, sizes and times that the service sums up (Digest)',
+      'proven: same number, sizes and times as in the service (Digest)',
     ],
     [
       'Count',

@@ -11,8 +11,14 @@ const withInProgress = (inProgress: number) => ({
 it.each([
   [[], 'interrupted; no upgrade is in flight, and the next start continues from here'],
   [[undefined, 0], 'interrupted; no upgrade is in flight, and the next start continues from here'],
-  [[1, 0], 'interrupted; 1 upgrade continues at the service, and the next logfleet run reads the outcome'],
-  [[4, undefined, 8], 'interrupted; 12 upgrades continue at the service, and the next logfleet run reads the outcome'],
+  [
+    [1, 0],
+    'interrupted; 1 upgrade continues at the log service, and the next logfleet run reads the result of each upgrade',
+  ],
+  [
+    [4, undefined, 8],
+    'interrupted; 12 upgrades continue at the log service, and the next logfleet run reads the result of each upgrade',
+  ],
 ])('policies with %j in progress: %s', (counts, expected) => {
   const policies = counts.map((count) =>
     samplePolicy({ status: count === undefined ? undefined : withInProgress(count) }),

@@ -79,7 +79,7 @@ test('the operator that came first acts, the other one waits, and both report th
     reason: 'OtherOperator',
     message:
       'The operators in the namespaces zz-first and aa-second both follow this resource. The operator in zz-first acts, because ' +
-      'it came first; the operator in aa-second waits. Uninstall one of them, or give them different --namespaces.',
+      'it came first; the operator in aa-second waits. Uninstall one of the operators, or give them different --namespaces.',
   });
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
   for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
