@@ -80,7 +80,7 @@ export const reasons = {
   backfilling: 'Backfilling',
   /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
-  /** All data older than `settleDelay` is exported. Newer data follows (E11). */
+  /** All data that is older than `settleDelay` is exported. The export waits until newer data is old enough (E11). */
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',

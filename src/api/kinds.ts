@@ -1,11 +1,17 @@
-/** Kinds that users write. A new kind must get a row in every table of kinds, or the code does not compile. */
+/**
+ * The kinds of resources that users write. If a new kind is missing in a table with a row for each kind, the code does
+ * not compile.
+ */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
 import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './generated/search-export-schedule.ts';
 
 export interface AnnotationWriter {
-  /** Field manager in a cluster, or operating-system user in a directory. Undefined if unknown. */
+  /**
+   * Name of the user who wrote the annotation: the field manager in a cluster, or the operating-system user in a
+   * directory. Undefined if unknown.
+   */
   readonly by: string | undefined;
   /** Time at which the annotation was written, in ms. Undefined if unknown. */
   readonly atMs: number | undefined;

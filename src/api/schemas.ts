@@ -36,5 +36,8 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/** A resource or a part of it as users write it in a manifest: defaults are missing, and absent fields may be null. */
+/**
+ * A resource, or a part of a resource, as users write it in a manifest. Fields with a default may be missing, and other
+ * absent fields may be null.
+ */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

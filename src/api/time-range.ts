@@ -104,7 +104,10 @@ const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
 /** A time in milliseconds with at most 15 digits, which a double represents exactly. */
 const millisecondsForm = /^\d{1,15}$/;
-/** A time of ten digits is probably in seconds (2001 to 2286). In milliseconds, ten digits would mean early 1970. */
+/**
+ * A time with ten digits is probably in seconds: it then lies between 2001 and 2286. In milliseconds, it would lie in
+ * early 1970.
+ */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */

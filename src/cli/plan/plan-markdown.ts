@@ -10,7 +10,7 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** First line of the output. A later CI run finds its earlier comment by this line. */
+/** First line of the output. By this line, a later CI run finds the comment that an earlier CI run wrote. */
 export const planMarker = '<!-- logfleet plan -->';
 
 interface AllPlans {

@@ -133,7 +133,7 @@ export function renderBytes(bytes: number): string {
   if (bytes < 1_024) return `${Math.round(bytes)} B`;
   let size = bytes / 1_024;
   let unit = 0;
-  // A size that rounds to 1024 is shown as 1 of the next unit.
+  // A size that would be rounded to 1,024 is shown in the next unit instead, such as `1.0 MiB` instead of `1,024 KiB`.
   while (Math.round(size) >= 1_024 && unit < byteUnits.length - 1) {
     size /= 1_024;
     unit++;

@@ -32,9 +32,15 @@ export interface ListPage {
   /** Index of the first row among all matching resources, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /** Number of matching resources of each kind. The filter's own kind is ignored. */
+  /**
+   * Number of resources of each kind. All resources that match the state and the text of the filter count, whatever
+   * kind the filter selects.
+   */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /** Number of matching resources in each state. The filter's own state is ignored. */
+  /**
+   * Number of resources in each state. All resources that match the kind and the text of the filter count, whatever
+   * state the filter selects.
+   */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 

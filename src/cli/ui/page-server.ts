@@ -40,8 +40,8 @@ const startRows = 40;
 /** HTML element with the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
 /**
- * Maximum number of unsent bytes of a stream to a browser. If a stream exceeds it, it is closed, and the browser
- * connects again.
+ * Maximum number of bytes that wait for a slow browser. If more bytes wait, the server closes the stream, and the
+ * browser connects again.
  */
 const maxUnsentBytes = 1_048_576;
 

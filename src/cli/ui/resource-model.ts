@@ -1,6 +1,6 @@
 /**
- * Resources of `logfleet ui` in memory, sorted and searchable: first those that need a user, then by namespace and
- * name.
+ * Keeps the resources of `logfleet ui` in memory, sorted and searchable. Resources that need a user come first. Further
+ * order: by namespace and name.
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';

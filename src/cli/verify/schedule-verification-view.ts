@@ -10,7 +10,7 @@ import { listed, verificationDocument } from './verification-view.ts';
 export interface ScheduleResult {
   /** Address of the schedule's folder. */
   readonly url: string;
-  /** Address of the parent folder of the schedule and its runs. */
+  /** Address of the folder that contains the schedule's folder and the folders of the runs. */
   readonly root: string;
   readonly manifestsOnly: boolean;
   readonly verification: ScheduleVerification;

@@ -96,7 +96,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors that mean that the export is bad. All other errors mean that the arguments are wrong. */
+/** Codes of errors in the export itself. All other errors are about the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');

@@ -254,7 +254,9 @@ export class DirectoryContents {
     this.#recordProblems = problems;
   }
 
-  /** Adds a record from the disk. Of two records with the same uid, after an interrupted move, the newer is used. */
+  /**
+   * Adds a record from the disk. If an interrupted move has left two records of a resource, the newer record is used.
+   */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#retained.get(id);

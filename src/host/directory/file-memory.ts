@@ -19,11 +19,11 @@ export interface TextPrint {
   readonly lastLength: number;
   /** Number of lines, without blank lines and comments at the end. */
   readonly significant: number;
-  /** True if the file ends with a line feed. Absent in facts of older versions. */
+  /** True if the file ends with a line feed. Absent if an older version of logfleet wrote the data. */
   readonly isEnded?: boolean;
 }
 
-/** Stored facts about a manifest file, from the last complete reading. */
+/** Stored data about a manifest file, from the last time that logfleet read the complete file. */
 export interface FileMemory {
   /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];

@@ -56,7 +56,8 @@ export class LedgerFiles implements LedgerStore {
 
   async #read(state: StateDirectory, path: string): Promise<LedgerShard | undefined> {
     const shard = await readShard(path);
-    // An unavailable directory must not look like a directory whose ledger was lost (U1).
+    // If the directory is unavailable, the read must fail. Returning undefined would look as if the ledger was lost
+    // (U1).
     if (shard === undefined && this.#isOperator) await requireState(state);
     return shard;
   }

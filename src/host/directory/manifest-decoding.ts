@@ -65,8 +65,8 @@ export interface DecodedFile {
   /** Names of the fields of the accepted documents, by identity of the object. Values are left out. */
   readonly outlines: Outline;
   /**
-   * `whole` if any resource may be in this file, `part` if any resource may be in a part of the file, because a name is
-   * not readable. Undefined if each document names its resource.
+   * Set if logfleet cannot read the names of all resources in the file: `whole` if it cannot read the file at all,
+   * `part` if it can read only some of the names.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];

@@ -72,7 +72,7 @@ export interface Reading {
   mayExist(id: string): boolean;
 }
 
-/** Returns data about the resources, Secrets and settings that earlier readings found. */
+/** Data about resources, Secrets and settings that earlier readings found. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
   /** File that last contained the object with this identity, if any. */

@@ -38,7 +38,7 @@ interface Holder extends ProcessIdentity {
 }
 
 interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
-  /** Machine or container in which process ids are unique. Set only by tests. */
+  /** Id of the machine or container in which process ids are unique. Only tests set the id. */
   readonly scope?: string;
 }
 

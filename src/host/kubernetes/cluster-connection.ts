@@ -21,7 +21,7 @@ export interface ClusterOptions {
 
 export interface ClusterConnection {
   readonly api: KubeApi;
-  /** Namespace of the kubeconfig's context or of the pod; else `default`. */
+  /** Namespace of the kubeconfig's context or of the pod. `default` if neither names a namespace. */
   readonly namespace: string;
 }
 

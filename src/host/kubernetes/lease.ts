@@ -76,7 +76,10 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Monotonic time in ms since which the Lease does not exist. */
+  /**
+   * Monotonic time in ms at which this process first noticed that the Lease is missing. Undefined while the Lease
+   * exists.
+   */
   #absentSinceMs: number | undefined;
   /** Metadata of the Lease for the next write; undefined if the Lease must be read first. */
   #stored: Lease['metadata'] | undefined;
