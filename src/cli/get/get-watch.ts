@@ -153,8 +153,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // A resource is printed when its row changes. Comparisons use the age at the start of the command, because every row
-  // would otherwise change all the time.
+  // A resource is printed when its row changes. For this comparison, ages are computed for the start of the command,
+  // because every row would change all the time with its current age.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {
