@@ -216,8 +216,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Learns which other operators run from the entries in the status of a resource. If an entry has changed, its
-   * operator runs.
+   * Finds out which other operators run, from the entries in the status of a resource. If an entry has changed, the
+   * operator that wrote the entry runs.
    */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
