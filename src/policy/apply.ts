@@ -53,7 +53,7 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // An idle policy does not wait for the claims of other policies if its status is already correct.
+    // The policy is idle. If its status is already correct, the policy need not wait for the claims of other policies.
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
@@ -143,8 +143,8 @@ export class Applier {
 /** Milliseconds until the operator evaluates the policy again, unless an event triggers the evaluation earlier. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because an event notifies the policy: a change of its Secret (C2), or the repetition of the
-  // refused request.
+  // No timer is needed, because an event triggers the next evaluation: the Secret changes (C2), or the refused request
+  // is sent again.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

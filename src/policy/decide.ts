@@ -51,8 +51,8 @@ export interface Decision extends LedgerChange {
   /** Ledger entries of the upgrades to request after `changes` are stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Whether the policy still needs each kind of its own requests. The failure of a kind ends when the policy does not
-   * need it.
+   * Whether the policy still needs each kind of request: upgrade requests (`posts`) and task reads (`reads`). The
+   * failure of a kind is forgotten when the policy does not need this kind.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
@@ -128,9 +128,11 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Returns which kinds of requests the policy needs next. POSTs are needed for unanswered attempts and new upgrades.
- * While POSTs pause after a failure, they are also needed for collectors that are left to upgrade. Without a running
- * upgrade, task reads are needed if POSTs are, because the next upgrade needs them.
+ * Returns which kinds of requests the policy needs next.
+ * - Upgrade requests (`posts`) are needed for unanswered attempts and for new upgrades. While they pause after a
+ *   failure, they are needed if collectors are left to upgrade.
+ * - Task reads (`reads`) are needed for running upgrades. If no upgrade runs, they are needed when `posts` are needed,
+ *   because the next upgrade needs them.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -243,7 +245,7 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
   return Math.min(nextMs, longestCalendarMs, (window?.toMs ?? Infinity) - now.wallMs);
 }
 
-/** Returns whether no upgrade is in flight or will start, and no read is pending. */
+/** Returns whether the policy is idle: all upgrades have ended, no other upgrade will start, and no read is planned. */
 function hasNothingToDo(
   { policy, observation, memberIndex }: DecideInput,
   pending: PendingChanges,
@@ -271,7 +273,7 @@ function estimateEndMs(
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
 }
 
-/** Returns whether a running check after a rollback can finish without a user. */
+/** Returns whether a check after a rollback is running and can finish without a user. */
 function isChecking({ recovery }: RolloutState): boolean {
   return recovery !== undefined && recovery.error?.handling.kind !== 'stall';
 }

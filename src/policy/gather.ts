@@ -19,7 +19,7 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result of gathering while no decision about the policy is possible. */
+/** Facts about a policy that are not enough for a decision, for example because its collectors are not known yet. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
@@ -31,8 +31,8 @@ export interface Unready {
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**
-   * Facts that show whether the conditions in the status still hold. Undefined if the Secret or the ledger cannot be
-   * used.
+   * Facts that decide whether the conditions in the status are still correct. Undefined if the Secret or the ledger
+   * cannot be used.
    */
   readonly soFar?: SoFar;
 }
@@ -195,8 +195,8 @@ export class Gatherer {
   }
 
   /**
-   * Returns the result for a policy whose collectors are not known yet. During a rollback, a missing target build is
-   * not reported, because a rollback does not need it (R7).
+   * Returns the facts about a policy whose collectors are not known yet. During a rollback, a missing target build is
+   * not reported, because a rollback does not need the target build (R7).
    */
   #unread(
     { account, listing }: Bound,
@@ -252,7 +252,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The history in the status shows the former rollout with its final counts, so these counts are needed here.
+    // The history in the status shows the former rollout with its final counts. So these counts are computed before the
+    // new rollout begins.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();

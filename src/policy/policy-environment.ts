@@ -12,8 +12,8 @@ import type { PolicySettings } from './settings.ts';
 export interface PolicyEnvironment {
   readonly host: Host;
   /**
-   * Accounts of the service, shared by all policies, so that each user has one request budget. The caller closes the
-   * accounts.
+   * Accounts of the service. All policies share them, so that each user of the service has only one request budget. The
+   * caller closes the accounts.
    */
   readonly accounts: Accounts;
   readonly fleets: Fleets;

@@ -15,7 +15,9 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
-/** Receives all known facts about a policy. This process then sends and writes nothing. */
+/**
+ * Function that receives all known facts about a policy. A process that has such a function sends and writes nothing.
+ */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
 /** Interval in ms between two reports of a process that only observes policies. */
@@ -30,7 +32,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** If set, this process changes nothing. It only calls this function for each policy. */
+  /** If set, this process changes nothing: it only calls `onlyLook` for each policy. */
   readonly onlyLook?: OnlyLook;
 }
 

@@ -64,7 +64,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /** Releases objects that only upgrades need, unless their requests are in flight. */
+  /** Releases the objects that request upgrades and read upgrade tasks. An object that is not idle is kept. */
   rest(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;

@@ -4,7 +4,8 @@ export interface PolicySettings {
   /** Grace period in ms. A listing that is requested this long after a change is sure to show the change. */
   readonly graceMs: number;
   /**
-   * Maximum age in ms of a running upgrade. A listing that is requested later decides how the upgrade has ended (U5).
+   * Maximum age in ms of a running upgrade. A listing that is requested after this age decides how the upgrade has
+   * ended (U5).
    */
   readonly openLimitMs: number;
   /** Minimum interval in ms between two listings that confirm that a collector left the target version (U8). */

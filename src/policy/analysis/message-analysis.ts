@@ -2,7 +2,8 @@
  * Message analysis of a stage: compares how many messages each collector sends before and after its upgrade (R11).
  * `message-counter.ts` gets the counts from the service.
  *
- * Both periods follow from times in the ledger, so another process computes the same periods.
+ * Both counting periods are computed from times in the ledger, so another process that continues the rollout uses the
+ * same periods.
  */
 
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -68,12 +69,13 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // After a clock correction, the recorded start of the stage can be later than `resultMs`. The earlier time is used.
+  // The baseline must end before the stage and the result period begin. After a clock correction, the recorded start of
+  // the stage can be later than `resultMs`.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The period before the upgrades lies a whole number of days or weeks earlier, so that it ends before the upgrades
-  // began.
+  // The baseline lies a whole number of days or weeks before the result period, so both periods cover the same time of
+  // day. The number is large enough for the baseline to end before the upgrades began.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -83,7 +85,7 @@ export function analysisPeriods(
 }
 
 /**
- * Typical number of requests for counting the messages of both periods.
+ * Typical number of requests for counting the messages before and after a stage's upgrades.
  * @param collectors number of collectors in the service's list; each can be a row of the result
  */
 export function requestsOfAnalysis(collectors: number): number {
@@ -127,8 +129,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after the
- * second period began is not judged.
+ * Compares how many messages each collector sent before and after its upgrade. A collector is not judged if it was
+ * upgraded after `resultFromMs`, because its messages are counted from that time on.
  */
 export function judgeMembers(
   analysis: StageAnalysis,

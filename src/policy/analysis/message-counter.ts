@@ -27,7 +27,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       /** Bytes that the searches scanned, including failed searches, if the service reports bytes. */
       readonly scannedBytes: number;
     }
-  /** Error of the last search. The counter repeats the search after a delay. */
+  /** Error of the last search for the counts. The search is repeated after a delay. */
   | { readonly kind: 'failed'; readonly error: LogfleetError }
 );
 
@@ -54,7 +54,10 @@ export class MessageCounter {
     return this.#run?.reading;
   }
 
-  /** Starts the requested count of messages, and stops the former one. Without a request, nothing is counted. */
+  /**
+   * Counts the messages that `order` requests. A running count of other messages is stopped. If `order` is undefined,
+   * nothing is counted.
+   */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
@@ -154,7 +157,9 @@ class CounterRun {
   }
 }
 
-/** Decimal digits of a collector id. Messages without a collector have an empty id. */
+/**
+ * Matches a collector id, which consists of decimal digits. Also matches the empty id of messages without a collector.
+ */
 const collectorId = /^[0-9]*$/;
 
 /**

@@ -31,7 +31,7 @@ interface Recovery {
   readonly header: LedgerHeader;
   /** Check that is running after a rollback. Absent when all checks are finished. */
   readonly check?: PendingCheck;
-  /** Messages that the check counts now; absent when there are none. */
+  /** Messages that must be counted now for the check after a rollback; absent when there are none. */
   readonly order?: AnalysisOrder;
 }
 

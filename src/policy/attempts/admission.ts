@@ -1,8 +1,12 @@
 /**
- * Selects the upgrades that a policy starts now.
+ * Selects the upgrades that a policy starts now, in this order:
  *
- * The order: repeated requests whose first answer was lost, retries of failed upgrades, collectors that left the target
- * version, then pending collectors. `start-rules.ts` decides which collectors must wait.
+ * - repetitions of requests whose first answer was lost;
+ * - retries of failed upgrades;
+ * - upgrades of collectors that left the target version;
+ * - upgrades of pending collectors.
+ *
+ * `start-rules.ts` decides which collectors must wait.
  */
 
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
@@ -176,7 +180,7 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
   }
 
-  /** Starts rollbacks of collectors that this rollout upgraded. The limits for upgrades apply. */
+  /** Starts the rollback of collectors that this rollout upgraded, within the same limits as upgrades. */
   #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {

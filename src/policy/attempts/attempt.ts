@@ -221,7 +221,10 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an attempt whose upgrade never started from the ledger entry, and corrects the counts. */
+/**
+ * Removes the open attempt from a ledger entry and corrects the numbers of attempts and drifts, because the upgrade
+ * never started.
+ */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

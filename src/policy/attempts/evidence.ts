@@ -74,8 +74,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Returns the index of the stage whose counts include the collector's attempts. This is the collector's own stage while
- * it is active, later the last stage. Undefined if neither is active.
+ * Returns the index of the stage that counts the collector's attempts. While the collector's own stage is active, this
+ * is the collector's own stage; later it is the last stage. Returns undefined if neither stage is active.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -102,7 +102,7 @@ function sampleOf(
 }
 
 /**
- * Updates collectors whose upgrade has ended from the service's list. A failed collector that reached the target is no
+ * Corrects the outcomes of ended upgrades by the service's list. A failed collector that reached the target is no
  * longer failed (U6). An upgraded collector that goes offline or leaves the target version before its stage ends counts
  * as failed (R5).
  */
@@ -124,7 +124,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have reset `used` to 0, but this rollout upgraded the collector, so at least one attempt counts.
+    // A retry may have reset `used` to 0. This rollout upgraded the collector, so `used` must be at least 1; otherwise
+    // a rollback would not include the collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);

@@ -20,15 +20,17 @@ import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
-  /** Text after "waiting for" in the status message. Undefined for a wait of only moments. */
+  /** Text after "waiting for" in the status message. Undefined if the wait lasts only moments and need not be shown. */
   readonly waitsFor: string | undefined;
-  /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
+  /**
+   * Reason that the `Ready` condition shows while the rollout waits and no upgrade runs; absent for the default reason.
+   */
   readonly reason?: string | undefined;
   /** Earliest monotonic time in ms at which the wait may end. Absent if only an event can end the wait. */
   readonly untilMs?: number | undefined;
   /** Monotonic time in ms. The wait ends when a list that was requested at or after this time shows the collector. */
   readonly unseenSinceMs?: number;
-  /** Whether all remaining collectors must wait for the same reason. */
+  /** True if all remaining collectors must wait for this reason; absent if only this collector must wait. */
   readonly forAll?: boolean;
 }
 
@@ -137,7 +139,8 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // Without a gate, the stage starts with this decision. The next decision upgrades its collectors.
+  // If nothing blocks the stage, this decision starts the stage, and the next decision upgrades its collectors. So the
+  // collector waits only for moments.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }

@@ -41,15 +41,18 @@ export interface WatchPlan {
   readonly needsTasks: boolean;
   /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;
-  /** Monotonic time in ms at which the next reads are planned again. */
+  /** Monotonic time in ms at which the next reads must be planned again. */
   readonly nextMs: number;
 }
 
 /** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade task after which another task is read instead. */
+/** Number of frequent reads of one upgrade task. After that, the task of another running upgrade is read. */
 const readsPerTurn = 20;
-/** Minimum number of upgrades that should have ended before a page is read instead of their tasks. */
+/**
+ * Minimum number of upgrades on a page that should have ended. If fewer should have ended, their tasks are read instead
+ * of the page.
+ */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
@@ -63,7 +66,7 @@ interface DuePage {
   /** Number of upgrades on this page that should end soon. */
   soon: number;
   oldestDueMs: number;
-  /** Latest monotonic time in ms at which one of the `due` upgrades should have ended. */
+  /** Latest monotonic time in ms at which an upgrade that `due` counts should have ended. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -137,10 +140,11 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // A read of the collector's page counts even if the page does not show the collector, because the list may hide it.
+    // The service's list may hide the collector. So a read of the collector's page counts as a read of the collector,
+    // even if the page does not show the collector.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The task of a slow upgrade is read at growing intervals.
+      // The task of a slow upgrade is polled less and less often.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);

@@ -27,7 +27,10 @@ export class KeptLedger {
   #ledger: Ledger | undefined;
   /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
-  /** Whether the stored ledger was read. If it is `missing`, only the status shows running upgrades (U1). */
+  /**
+   * State of the stored ledger: not read yet, read, or missing. If it is missing, only the status shows running
+   * upgrades (U1).
+   */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {

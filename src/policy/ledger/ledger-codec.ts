@@ -15,7 +15,7 @@ const formatVersion = 4;
  * collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/** Packed fields that most ledger entries lack: the two fields of `counted`, then `back` and `forgiven`. */
+/** Rarely used fields of a ledger entry in packed form: `counted.tally`, `counted.stage`, `back` and `forgiven`. */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
  * Ledger entry in packed form: collector id, version before the rollout, number of attempts, number of drifts, end of
@@ -43,7 +43,9 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors whose entries in a `log-N` object no longer count, because their ledger entry was deleted later. */
+  /**
+   * Collectors whose entries in a `log-N` object are ignored, because the entries were deleted from the ledger later.
+   */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -124,7 +126,7 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
 
 /**
  * Decodes the ledger object `head`.
- * @param takeoverMs monotonic time in ms from which the ages of all attempts count
+ * @param takeoverMs monotonic time in ms; the age of each attempt counts from this time
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   const { format: _, ended, open, ...head } = parse<Head>(text);
@@ -158,7 +160,7 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Calls `unpack`. An error shows that another program has changed the ledger, so the error for an unreadable ledger is
+ * Calls `unpack`. If `unpack` throws, another program has changed the ledger, so the error for an unreadable ledger is
  * thrown.
  */
 function unpacked<T>(unpack: () => T): T {

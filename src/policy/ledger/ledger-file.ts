@@ -32,7 +32,7 @@ const maxLogs = 128;
 /** Size of `head` in bytes above which the ledger is full, so that no upgrade starts. */
 const fullBytes = 0.75 * maxShardBytes;
 
-/** Ledger object to be written: ended attempts, or collectors of a stage. */
+/** Ledger object to be written. It contains ended attempts, or the collectors of a stage. */
 interface NewShard {
   readonly name: string;
   readonly summary: string;
@@ -71,7 +71,7 @@ export class LedgerFile {
 
   /**
    * Reads the stored ledger; undefined when none is stored.
-   * @param takeoverMs monotonic time in ms from which the ages of all attempts count
+   * @param takeoverMs monotonic time in ms; the age of each attempt counts from this time
    */
   async load(takeoverMs: number): Promise<Ledger | undefined> {
     const head = await this.#read('head');
@@ -208,9 +208,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. If an object of the same name exists, it is no longer used, and is
-   * overwritten.
-   * @param before header that does not refer to these objects, and is stored first
+   * Writes ledger objects other than `head`. An existing object of the same name is overwritten, because it is no
+   * longer used.
+   * @param before header that does not refer to these objects; it is stored before the objects
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

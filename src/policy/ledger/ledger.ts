@@ -32,7 +32,9 @@ export interface Attempt {
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
-  /** Whether only a listing that is requested at least a grace period after `sinceMs` shows the outcome. Not stored. */
+  /**
+   * Whether a listing can show the outcome only if it is requested a grace period after `sinceMs` or later. Not stored.
+   */
   readonly needsGrace: boolean;
   /**
    * Monotonic time in ms of the last repeated request. The next repetition must wait for a grace period. Not stored.
@@ -46,7 +48,7 @@ export interface Attempt {
 }
 
 /**
- * Ends of an upgrade attempt.
+ * Ways in which an upgrade attempt can end.
  * - `updated`: the collector reached the target (U7).
  * - `failed`: the upgrade task reports a failure.
  * - `timedOut`: the attempt did not end within the time limit (U5).
@@ -58,7 +60,7 @@ export interface Attempt {
  * - `left`: the collector reached the target and left this version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** All ends of an upgrade attempt. The stored ledger contains the index of an end in this list. */
+/** All ways in which an upgrade attempt can end. The stored ledger contains an index into this list. */
 export const endingKinds = [
   'updated',
   'failed',
@@ -92,9 +94,11 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Counts that include an ended attempt: a count of the rollout, and the count of a stage. */
+/** Identifies the counts that include an ended attempt: a count of the rollout, and the count of a stage. */
 export interface Counted {
-  /** Number of the rollout's count (`tally.number`) that includes the attempt. Each retry starts a new count. */
+  /**
+   * Number (`tally.number`) of the rollout's count that includes the attempt. A retry, for example, starts a new count.
+   */
   readonly tally: number;
   /** Index of the stage whose count includes the attempt. Undefined if no stage counts it. */
   readonly stage: number | undefined;
@@ -108,7 +112,7 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Set if the last ended attempt is already counted, so that it is not counted twice. */
+  /** Set if the last ended attempt was already added to the counts of the rollout, so that it is not added again. */
   readonly counted?: Counted;
   /**
    * Set if the collector went offline after its upgrade, and a user then retried the rollout. The same failure is not
@@ -116,8 +120,8 @@ export interface Entry {
    */
   readonly forgiven?: true;
   /**
-   * True if the attempts of this entry return the collector to its former version in a rollback. `used` then counts
-   * these attempts.
+   * True if the attempts of this entry belong to a rollback, which returns the collector to its former version. `used`
+   * is then the number of these attempts.
    */
   readonly back: boolean;
   readonly open: Attempt | undefined;
@@ -172,8 +176,8 @@ export interface StageAnalysis {
    */
   readonly baselineBeforeMs?: number;
   /**
-   * Wall time in ms from which messages are counted after the upgrades. A user's retry sets this time. Without it, the
-   * messages at the end of the soak are counted.
+   * Wall time in ms from which messages are counted after the upgrades. Set by a user's retry. If absent, the counting
+   * period ends when the soak ends.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -268,7 +272,7 @@ export interface LedgerHeader {
   readonly tally: Tally & { readonly number: number };
   /** Number of the newest upgrade attempt. The attempts in this ledger are numbered from 1. */
   readonly attempts: number;
-  /** Digest of the selector for which the upgrades were made (U12). */
+  /** Digest of the selector that the policy had when the upgrades were started (U12). */
   readonly selection?: string;
   /** Started stages of the rollout, in order. All stages before the last have ended. */
   readonly stages?: readonly StageRecord[];
@@ -283,7 +287,7 @@ export interface LedgerHeader {
    * then soaks (R6).
    */
   readonly unproven?: true;
-  /** Wall time in ms at which the first incomplete rollout to this version started. Set only with `unproven`. */
+  /** Wall time in ms at which the first incomplete rollout to this version started. Absent unless `unproven` is set. */
   readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while it continues. */
   readonly stop?: RolloutStop;
@@ -299,8 +303,8 @@ export interface LedgerHeader {
     readonly retry?: string;
     readonly abort?: string;
     /**
-     * Value of an approval annotation from before a rollback. This approval is no longer valid, and is not applied
-     * again.
+     * Value of the approval annotation that is no longer valid, for example after a rollback. While the annotation has
+     * this value, it is not applied.
      */
     readonly approve?: string;
     readonly liftedAtMs?: number;
@@ -380,7 +384,7 @@ export class Ledger {
     return this.#members.get(collectorId);
   }
 
-  /** @param started collectors of the newest stage, if this stage starts with the new header */
+  /** @param started collectors of the last stage in `header`, if this stage is new */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;
     const { length } = header.stages ?? [];

@@ -69,8 +69,8 @@ export function nextRollout(
 }
 
 /**
- * Takes over facts about earlier rollouts to the same version. If the last of them was stopped, the new rollout begins
- * stopped (R6).
+ * Adds facts about earlier rollouts to the same version to the header of a new rollout. If the last earlier rollout was
+ * stopped, the new rollout begins stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -80,7 +80,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // The new rollout does not continue a rollback. It begins with a stop for failures, or for an abort.
+    // The new rollout does not continue a rollback. It begins stopped, because of failures or an abort.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
@@ -89,7 +89,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // If the former rollout itself took over this stop, the message already names the rollout that was stopped first.
+  // If the former rollout began stopped, the message already names the rollout that was stopped first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -109,7 +109,7 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all collectors run the target version, except collectors whose failure `maxFailures` tolerates. */
+  /** Whether all collectors run the target version, apart from failed collectors that `maxFailures` tolerates. */
   readonly isUpdated: boolean;
   /** Whether the rollout can be marked as completed. */
   readonly isOver: boolean;
@@ -121,7 +121,7 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // After the completion, failures count from zero whenever all collectors run the target version (R5).
+  // In a completed rollout, the count of failures returns to 0 whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not completed while no collector runs the target version, for example while all collectors are
@@ -188,12 +188,12 @@ function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fr
     : [{ type: 'Warning', reason: 'CollectorsStillQuiet', message } as const];
 }
 
-/** Highest rollout number that the policy's status shows; 0 when it shows none. */
+/** Returns the highest rollout number that the policy's status shows; 0 when it shows none. */
 export function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   return Math.max(...[status?.rollout, ...(status?.history ?? [])].map((one) => rolloutNumber(one?.id)));
 }
 
-/** Number at the beginning of a rollout id; 0 when there is no id. */
+/** Returns the number at the beginning of a rollout id, such as 3 in `3-19.500-1`; 0 when there is no id. */
 export function rolloutNumber(id: string | undefined): number {
   const number = Number.parseInt(id ?? '', 10);
   return Number.isSafeInteger(number) ? Math.max(0, number) : 0;

@@ -64,8 +64,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds to the ledger header a stop or a running stage that only the policy's status shows (U1). If a stop is added, the
- * present annotations count as applied, so that an old retry does not resume the rollout.
+ * Adds facts to the ledger header that only the policy's status shows (U1): a stop, or that every stage must soak again
+ * because the ledger lacks a started stage. If a stop is added, the present annotations count as applied, so that an old
+ * retry does not resume the rollout.
  * @param written header that this process stored last, if any
  */
 export function adoptCourse(
@@ -96,8 +97,8 @@ export function adoptLostCourse(
 }
 
 /**
- * Adds the stop that the status shows to the header. If the status shows a stage that the ledger lacks, every stage
- * must soak again.
+ * Adds to the header the stop that the status shows, if any. If the status shows a stage that the ledger lacks, every
+ * stage must soak again.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -150,7 +151,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// A stop for an inconclusive stage is restored as a stop for failures, because the header lacks the lost stage.
+// A stop for an inconclusive stage is restored as a stop for failures, because the restored header does not contain the
+// inconclusive stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -161,7 +163,10 @@ const stopKinds = {
 /** Value that stands for the digest of an unknown selector. No selector has this digest. */
 const unknownSelection = '';
 
-/** Builds the ledger header from a policy's status. Undefined unless `status.noLedgerFor` is set. */
+/**
+ * Builds a ledger header from the policy's status. Returns undefined unless `status.noLedgerFor` shows that the rollout
+ * needed no stored ledger.
+ */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
   const { noLedgerFor: service, targetVersion: target } = status ?? {};

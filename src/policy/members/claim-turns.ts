@@ -40,7 +40,7 @@ export interface ClaimTurnsOptions {
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies that have not claimed their collectors yet, by state. */
+  /** Uids of the policies that have not claimed their collectors yet, grouped by the state of their claims. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by host name of the service and by policy name. */

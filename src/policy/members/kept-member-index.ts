@@ -22,7 +22,7 @@ export class KeptMemberIndex {
   #members: ClaimedMembers | undefined;
   /** Whether the next decision must build a new index. */
   #isOutdated = false;
-  /** Empty ledger that is used while the rollout cannot begin because the target build is missing. */
+  /** Ledger without entries. It is used while the rollout cannot begin because the target build is missing. */
   #blank: Ledger | undefined;
 
   /** @param policy uid of the policy whose collectors are indexed */

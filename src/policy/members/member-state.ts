@@ -52,7 +52,7 @@ export interface MemberInput {
   readonly drifted: boolean;
   /** Whether the policy has stages but no stage takes the collector. */
   readonly unstaged: boolean;
-  /** Whether maintenance windows need the collector's time zone, which is missing or unknown. */
+  /** Whether maintenance windows need the collector's time zone, but the time zone is missing or unknown. */
   readonly zoneless: boolean;
 }
 
@@ -185,7 +185,7 @@ export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/** @param mayBeOutdated whether an upgrade outside this policy's ledger may have ended after the row was listed */
+/** @param mayBeOutdated whether `row` may be older than the end of an upgrade outside this policy's ledger */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,
@@ -207,9 +207,10 @@ export function notesOf(
 }
 
 /**
- * Monotonic time in ms of the first listing that shows that the collector left the target; undefined if it did not.
- * @param knownMs result for the collector's previous row
- * @param memberState state of the collector before this row
+ * Returns the monotonic time in ms of the first listing that shows that the collector left the target version;
+ * undefined if the collector did not leave it.
+ * @param knownMs result of the previous call for this collector
+ * @param memberState state of the collector before `row` was received
  */
 export function driftSinceMs(
   knownMs: number | undefined,

@@ -16,12 +16,15 @@ export class PendingChanges {
   readonly #ledger: Ledger;
   readonly #memberIndex: PolicyMemberIndex;
   readonly #changes = new Map<string, Entry | undefined>();
-  /** Changes of the numbers of ended and failed attempts, by stage index. The key `undefined` is the whole rollout. */
+  /**
+   * Changes of the numbers of ended and failed attempts, by stage index. The key `undefined` stands for the whole
+   * rollout.
+   */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes ledger changes of an earlier decision, which count as unsaved changes */
+  /** @param changes ledger changes of an earlier decision, which are treated as unsaved changes */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -55,7 +58,9 @@ export class PendingChanges {
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /** State of a collector after the changes; undefined if the policy no longer has the collector. */
+  /**
+   * Returns the state of a collector after the unsaved changes; undefined if the policy no longer has the collector.
+   */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     const entry = this.#changes.get(collectorId);
@@ -114,7 +119,7 @@ export class PendingChanges {
     return counts;
   }
 
-  /** Number of the policy's collectors after the changes. */
+  /** Number of the policy's collectors after the unsaved changes. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

@@ -28,7 +28,7 @@ interface Ordered {
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
-  /** Collectors that became pending again after the collectors were last sorted. */
+  /** Collectors that became pending again after the last sort. */
   readonly #returned = new SparseSet<string>();
 
   constructor(members: readonly PendingMember[], order: Order) {

@@ -53,10 +53,10 @@ export interface Member {
 }
 
 /**
- * Reason why a policy has a collector.
+ * Reason why a collector belongs to a policy.
  * - `selected`: the policy's selector matches the collector.
  * - `kept`: an upgrade of the collector has not ended.
- * - `none`: the policy does not have the collector.
+ * - `none`: the collector does not belong to the policy.
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
@@ -78,7 +78,7 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** For each stage that has not started: a function that returns whether the stage may choose a collector. */
+  /** Functions that return whether a stage may choose a collector: one function for each stage that has not started. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index of every collector that is in no stored list of a stage. */
   #unlisted = noStage;
@@ -154,7 +154,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Returns why the policy has the collector, or `none` if the policy does not have it. */
+  /** Returns why the collector belongs to the policy, or `none` if it does not belong to the policy. */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -232,7 +232,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the collectors in a state such as `failed`, or with a note such as `silent` (offline after their upgrade).
+   * Returns the ids of the collectors that are in a state such as `failed`, or have a note such as `silent` (offline
+   * after their upgrade).
    */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);

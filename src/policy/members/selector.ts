@@ -24,7 +24,10 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
   return (collector) => included(collector) && !excluded.some((matches) => matches(collector));
 }
 
-/** Returns a cheap condition that all matching collectors meet; undefined if no field restricts the selector. */
+/**
+ * Returns a condition that all matching collectors meet and that is fast to check; undefined if no field restricts the
+ * selector.
+ */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
   const anchors = [
@@ -102,7 +105,7 @@ const comparisons = {
   Gte: (order: number) => order >= 0,
 };
 
-/** Compiles a comparison of versions. A version that cannot be parsed is neither older nor newer. */
+/** Compiles a comparison of versions, such as `Gt`, into a matcher. A version that cannot be parsed never matches. */
 function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {
   const bound: BuildVersion | undefined = parseBuildVersion(values[0] ?? '');
   return (collector) => {

@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** The batches before this index contain no collector that may start now. */
+  /** Index of the first batch to check. No collector of an earlier batch may start now. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -40,7 +40,10 @@ export class ForecastQueue {
     return this.#waiting;
   }
 
-  /** Removes the next collector that may start now. Returns its time zone and its page of the list. */
+  /**
+   * Removes the next collector that may start now from the queue. Returns its time zone and its page of the service's
+   * list, or undefined if no collector may start.
+   */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
     if (!batch) return undefined;

@@ -9,7 +9,7 @@ import { policySettings } from '../settings.ts';
 export class ForecastReads {
   /** Duration of an upgrade in ms until the read that shows its end. */
   readonly #typicalMs: number;
-  /** Wall times in ms, sorted, at which the upgrades on each page of the collector list should have ended. */
+  /** Sorted wall times in ms at which upgrades should have ended, by page of the collector list. */
   readonly #pages = new Map<number, number[]>();
   /**
    * Started upgrades, sorted by the time at which they should have ended. `#nextDue` is the index of the first upgrade
@@ -49,8 +49,8 @@ export class ForecastReads {
   }
 
   /**
-   * Simulates the next read. Returns whether a read was due.
-   * @param pressed whether other collectors wait, so that reads come sooner
+   * Simulates the next read that shows the ends of upgrades. Returns whether a read was due.
+   * @param pressed whether other collectors wait for the ends of these upgrades, so that reads come sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;

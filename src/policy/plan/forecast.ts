@@ -105,7 +105,8 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // The three further requests read an empty last page and the list of builds, and check for hidden collectors (U7).
+    // Besides the pages with collectors, a sweep needs three requests: an empty last page, the list of builds, and a
+    // check for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;

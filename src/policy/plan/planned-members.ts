@@ -1,6 +1,6 @@
 /**
- * Collectors in the plan of a policy: collectors to upgrade, by stage, and collectors that are left out. The plan uses
- * the functions of the rollout.
+ * Lists the collectors in the plan of a policy: collectors to upgrade, by stage, and collectors that are left out. The
+ * lists are computed by the same functions as in a rollout.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';

@@ -80,14 +80,18 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
-/** Returns the reason why a stage without upgrades cannot end, as text after "waiting for". Undefined if it can end. */
+/**
+ * Returns the reason why a stage cannot end even when it has nothing left to upgrade, as text after "waiting for".
+ * Undefined if the stage can end.
+ */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,
   gate: Gate | undefined,
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage without collectors waits for one, unless it is a last stage that takes all remaining collectors.
+  // A stage without collectors waits until it can choose a collector, unless it is a last stage that takes all
+  // remaining collectors.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

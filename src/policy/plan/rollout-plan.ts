@@ -55,7 +55,7 @@ export interface PlannedStage {
   readonly soakMs: number;
   /** Message analysis at the end of the soak, if any. */
   readonly analysis: StageAnalysis | undefined;
-  /** Whether the stage needs a user's approval, and whether the approval was given. */
+  /** Whether the stage needs a user's approval, and whether the user has given it. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'ahead' | 'underWay' | 'ended';

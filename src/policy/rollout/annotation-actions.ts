@@ -113,8 +113,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Returns whether the ledger must keep this action. It need not keep an abort, or an action that a later action of the
- * same kind replaces.
+ * Returns whether the ledger must keep a user's action. The ledger need not keep an abort, or an action that a later
+ * action of the same kind replaces.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));

@@ -30,7 +30,7 @@ export interface Left {
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless whether a collector's time zone, which maintenance windows need, is not readable
+ * @param isZoneless returns whether maintenance windows need the collector's time zone, but cannot read it
  */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
@@ -63,7 +63,7 @@ export function planRollback(
   };
 }
 
-/** Returns whether the rollback is finished, apart from offline collectors. */
+/** Returns whether the rollback of all collectors, except offline collectors, is finished. */
 export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean {
   return candidates.length === 0 && underWay === 0;
 }

@@ -54,7 +54,7 @@ import {
 export interface Gate {
   /** Text after "waiting for" in the status message. */
   readonly waitsFor: string;
-  /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
+  /** Reason that the `Ready` condition shows while the rollout waits and no upgrade runs; undefined for the default. */
   readonly reason: string | undefined;
   /** Wall time in ms at which the wait ends, if known. */
   readonly untilMs?: number;
@@ -232,7 +232,7 @@ function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, he
 /** Reason why the active stage does not end. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Returns the progress of an evaluation that starts no stage and ends no stage. */
+/** Returns the progress if the evaluation neither starts nor ends a stage. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -246,7 +246,10 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Yields the collectors of a stage that run the target version and are not known to be dead. */
+/**
+ * Yields the collectors of a stage that run the target version, except collectors that the service reports as not
+ * alive.
+ */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -335,8 +338,8 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // Collectors that failed the analysis now count as failures. The stage waits, because the next decision may stop
-    // the rollout.
+    // Collectors that failed the analysis now count as failures. The next decision may therefore stop the rollout, so
+    // the stage waits for that decision.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
@@ -383,8 +386,8 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage does not end while one of its collectors that left the target version must be upgraded again. A stage
-    // with a stored list of members also does not end while an upgrade of a member runs or will be retried.
+    // A stage waits while one of its collectors that left the target version must be upgraded again. A stage with a
+    // stored list of members also waits while an upgrade of a member runs or will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }

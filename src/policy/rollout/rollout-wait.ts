@@ -1,6 +1,6 @@
 /**
- * Explains why a running rollout starts no upgrade now. If there are several reasons, the status shows the reason that
- * is chosen here.
+ * Explains why a running rollout starts no upgrade now. If there are several reasons, this module chooses the one that
+ * the status shows.
  */
 import { reasons } from '../../api/conditions.ts';
 import { counted } from '../../base/number-text.ts';
@@ -22,7 +22,7 @@ export interface DecisionSoFar {
   readonly now: Instant;
 }
 
-/** Returns why the rollout waits, for the status; undefined when it does not wait. */
+/** Returns the reason that the status shows while the rollout waits; undefined when the rollout does not wait. */
 export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }

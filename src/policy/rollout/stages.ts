@@ -83,8 +83,8 @@ export function expectedMembers(
 }
 
 /**
- * Returns the number of collectors in a stage. If the stage has no stored list, only collectors that can be or were
- * upgraded count.
+ * Returns the number of collectors in a stage. If the stage has no stored list, the number includes only collectors
+ * that can be upgraded or were upgraded.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];

@@ -106,8 +106,8 @@ function oldEnough(
 }
 
 /**
- * Returns the verdict if every candidate build is younger than `minAge`, and the service does not offer the current
- * target.
+ * Returns the verdict that no build can become the target yet: every candidate build is younger than `minAge`, and the
+ * service does not offer the current target.
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;

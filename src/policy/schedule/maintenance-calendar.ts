@@ -23,7 +23,7 @@ export type WindowVerdict =
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
    * No upgrade may start before the wall time `opensAtMs` in ms; undefined if no window will open. `because` is the
-   * reason, as text after "waiting for".
+   * reason, in words that complete the text "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** The window needs the time zone of the collector, but the collector reports no readable time zone. */
@@ -98,8 +98,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the maintenance window that is open or opens next in these time zones. Undefined if no window will open, or
-   * if the window never closes.
+   * Finds the maintenance window that is open or opens next in one of the given time zones. Returns undefined if no
+   * window will open, or if the window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;
@@ -120,7 +120,8 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
-    // When the next exclusion begins, the text of the reason changes, so the verdict is cached at most until then.
+    // When the next maintenance exclusion begins, the text of the reason changes. So the verdict is cached at most
+    // until then.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }

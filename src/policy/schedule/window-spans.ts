@@ -17,13 +17,12 @@ export interface Opening {
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a change of daylight-saving time can move the opening of a window. */
+/** Maximum time in ms by which a window opens earlier or later when daylight-saving time begins or ends. */
 const longestChangeMs = 24 * 3_600_000;
 /** Length in ms above which an open span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
 /**
- * The first search for the start of a span begins this time in ms before the given time. Each further search begins
- * twice as far back.
+ * Time in ms by which the first search for the start of a span goes back. Each further search goes back twice as far.
  */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
@@ -31,8 +30,9 @@ const longestLookBackMs = 2 ** 14 * shortestLookMs;
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans that have an open window and end after `afterMs`. The first span may begin later than its window
- * opened. A very long span ends at Infinity. If there are no windows, one span covers all time.
+ * Yields the time spans in which at least one window is open and that end after `afterMs`. The first span may begin
+ * later than its window opened. The end of a very long span is Infinity. If there are no windows, one span covers all
+ * time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -58,8 +58,8 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
 }
 
 /**
- * Returns the start of the open span that covers `atMs`. If the search does not find the start, returns the earliest
- * searched time.
+ * Returns the start of the span that covers `atMs` and in which a window is open. If the search does not find the
+ * start, returns the earliest searched time.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {

@@ -268,7 +268,7 @@ const endingStates = {
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
   const { collectorId, before, back } = entry;
-  // In a rollback, the collector runs the target version before the upgrade. Otherwise it runs its former version
+  // In a rollback, the upgrade starts from the target version. Otherwise it starts from the collector's former version
   // (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
   return {
@@ -329,7 +329,10 @@ function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex
   return within(maxReasonBytes, counts.slice(0, maxReasons));
 }
 
-/** Number of skipped collectors that the user must examine. Hosted collectors are never upgraded, and not counted. */
+/**
+ * Number of skipped collectors that the user must examine. Hosted collectors are not included, because they are never
+ * upgraded.
+ */
 export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
     if (pending.stateOf(id) !== 'skipped') return false;

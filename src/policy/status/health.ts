@@ -46,7 +46,7 @@ export interface HealthInput {
 export interface RolloutWait {
   /** Text after "waiting for" in the status message. */
   readonly waitingFor: string;
-  /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
+  /** Reason that the `Ready` condition shows while the rollout waits and no upgrade runs; undefined for the default. */
   readonly reason: string | undefined;
 }
 
@@ -225,8 +225,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Reports that searches of a message analysis fail. The health is stalled if the user must act, otherwise it is an
- * outage (H2).
+ * Reports that searches of a message analysis fail. If the user must act, the policy is stalled. Otherwise the failure
+ * counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -235,7 +235,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/** Reports a stage with a failure if the spec sets no `maxFailures`, so that the user must decide (R5). */
+/** Reports that a stage with failures waits for the user's decision, because the spec sets no `maxFailures` (R5). */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -254,7 +254,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  // While all remaining collectors are being upgraded, the reason to wait is not shown.
+  // While all remaining collectors are being upgraded, no collector waits, so no reason to wait is shown.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
@@ -279,7 +279,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons for which a stage waits even when all its collectors are upgraded. */
+/** Reasons of the `Ready` condition for a stage that waits even when all its collectors are upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,

@@ -26,7 +26,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
 ];
 
-/** @param policies returns the policies to measure; returns none while another process leads */
+/** @param policies returns the policies to measure, or no policies while another process leads */
 export function measurePolicies(metrics: Metrics, policies: () => Iterable<CollectorVersionPolicy>): void {
   measureStatuses({ metrics, kind: 'policy', plural: 'policies', figures, resources: policies });
 }

@@ -57,8 +57,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // Only the reason is compared. The shown message contains the number of running upgrades, which this process does not
-  // know yet.
+  // Only the reasons of the conditions are compared, not their messages. The shown message contains the number of
+  // running upgrades, which this process does not know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;

@@ -36,8 +36,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes only the health to the policy's status. The counts, the estimates and the target version of the counts stay
-   * unchanged (H3). If the status has no counts, `wantedVersion` is written as the target version.
+   * Writes the policy's health to the status. The counts, the estimates and the target version to which the counts
+   * belong stay unchanged (H3). If the status has no counts, `wantedVersion` is written as the target version.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
