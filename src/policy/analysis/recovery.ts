@@ -102,10 +102,11 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
   const recovered = sum(({ recovery }) => recovery.recovered ?? 0);
   const isComplete = listed === sum(({ outcome }) => outcome.quiet);
   const deleted = listed - compared;
-  if (compared === 0) return `The service no longer lists ${counted(deleted, 'collector')} with too few messages`;
+  if (compared === 0)
+    return `The service no longer lists ${counted(deleted, 'collector')} that had sent too few messages`;
   const all = isComplete
-    ? `${counted(compared, 'collector')} with too few messages`
-    : `the ${compared} collectors with the fewest messages`;
+    ? `${counted(compared, 'collector')} that had sent too few messages`
+    : `the ${compared} collectors that had lost the largest fraction of their messages`;
   const others = deleted === 0 ? '' : `, and the service no longer lists ${counted(deleted, 'other collector')}`;
   const text = `After the rollback, ${recovered} of ${all} ${wordFor(recovered, 'sends', 'send')} enough messages again${others}`;
   const example = checked.map(stillQuiet).find((still) => still !== undefined);
@@ -118,7 +119,7 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {
     if (messages !== undefined && isQuiet(analysis, messages, baseline))
-      return `but ${name} sent ${messages} messages in ${renderDuration(analysis.durationMs)}, and ${baseline} before the upgrade`;
+      return `but ${name} sent only ${messages} messages in ${renderDuration(analysis.durationMs)}, compared with ${baseline} before the upgrade`;
   }
   return undefined;
 }

@@ -86,7 +86,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   const pausedBy = pausedByOf(policy);
   // An unusable manifest stops all upgrades, because it may contain a policy that pins collectors (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
-  if (pausedForAll !== undefined) return `all policies to be resumed (paused by ${pausedForAll})`;
+  if (pausedForAll !== undefined) return `the end of the pause of all policies (paused by ${pausedForAll})`;
   if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
   if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
@@ -189,10 +189,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
-      return needsListing(
-        sentAfterMs,
-        'a list of collectors that shows whether the rollback of the collector is still needed',
-      );
+      return needsListing(sentAfterMs, 'a newer list of collectors that shows which version the collector runs now');
     }
   }
 }
@@ -218,7 +215,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
-    waitsFor: `a running upgrade to end: a policy may have ${counted(settings.maxOpen, 'upgrade')} in progress at most`,
+    waitsFor: `a running upgrade to end: a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`,
     forAll: true,
   };
 }

@@ -181,8 +181,8 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const compared = comparedAfterRollback(outcome.quietest);
-  const shipping = `${recovered} of ${counted(compared, 'collector')} in the list quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback`;
-  const message = `Stage ${stage}: ${compared === 0 ? 'all collectors in the list quietest were deleted' : shipping}.`;
+  const shipping = `${recovered} of ${counted(compared, 'collector')} in status.stages[].analysis.quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback`;
+  const message = `Stage ${stage}: ${compared === 0 ? 'all collectors in status.stages[].analysis.quietest were deleted' : shipping}.`;
   return recovered === compared
     ? [{ type: 'Normal', reason: 'CollectorsRecovered', message } as const]
     : [{ type: 'Warning', reason: 'CollectorsStillQuiet', message } as const];

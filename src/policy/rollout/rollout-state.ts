@@ -349,7 +349,7 @@ class StageProgress {
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
     const what =
       failed > 0
-        ? `${counted(failed, 'collector')} of stage ${stage.name} that failed or went offline`
+        ? `${counted(failed, 'collector')} that failed or went offline in stage ${stage.name}`
         : `stage ${stage.name}`;
     const why = quiet === undefined ? '' : `, in which ${quiet}`;
     return byPerson(
@@ -425,7 +425,7 @@ class StageProgress {
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // The last stage takes all remaining collectors. It may be empty if the earlier stages have all collectors.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
-    const waitsFor = `a collector for stage ${name}, because it has none to upgrade: to skip the stage, remove or approve it`;
+    const waitsFor = `a collector that stage ${name} can upgrade: to skip this empty stage, approve it or remove it from the policy`;
     return byPerson(waitsFor, reasons.awaitingApproval);
   }
 

@@ -127,7 +127,11 @@ function waitingForService({ problem }: HealthInput): Health | undefined {
 function nothingKnown({ fleet }: HealthInput): Health | undefined {
   return fleet
     ? undefined
-    : { ...atWork, reason: reasons.progressing, message: 'Reading the builds and the collectors of the service.' };
+    : {
+        ...atWork,
+        reason: reasons.progressing,
+        message: 'logfleet is reading the lists of builds and collectors from the service.',
+      };
 }
 
 function nothingMatched({ fleet }: HealthInput): Health | undefined {

@@ -32,7 +32,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(analysisNow()?.scannedBytes).toBeGreaterThan(scannedBytes);
   expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'RolledBack' });
   expect(world.ready('production')?.message).toContain(
-    `${quiet} of ${quiet} collectors with too few messages send enough messages again`,
+    `${quiet} of ${quiet} collectors that had sent too few messages send enough messages again`,
   );
   // Status requests are not counted, because their number depends on the duration of the search.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
@@ -52,7 +52,7 @@ test('collectors that send no logs with their former version either are reported
   expect(recoveryNow()).toMatchObject({ state: 'StillQuiet', recovered: 0 });
   for (const { messagesAfterRollback } of analysisNow()?.quietest ?? []) expect(messagesAfterRollback).toBeLessThan(5);
   expect(world.ready('production')?.message).toContain(
-    '0 of the 10 collectors with the fewest messages send enough messages again',
+    '0 of the 10 collectors that had lost the largest fraction of their messages send enough messages again',
   );
 });
 

@@ -182,7 +182,7 @@ describe('a stage without maxFailures (R5)', () => {
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);
     expect(stalledBy(world)).toBe('CollectorsFailed');
-    expect(world.ready('production')?.message).toContain('3 collectors of stage canary that failed');
+    expect(world.ready('production')?.message).toContain('3 collectors that failed');
     expect(world.ready('production')?.message).toContain('`logfleet retry`');
     expect(stage('rest')?.state).toBe('Pending');
     world.model.patch({ upgrade: { duration: '2m', outcomes: null } }, world.service.nowMs());
@@ -214,7 +214,7 @@ describe('a stage without maxFailures (R5)', () => {
     expect(stalledBy(world)).toBe('CollectorsFailed');
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('1 collector of stage canary that failed or went offline');
+    expect(world.ready('production')?.message).toContain('1 collector that failed or went offline in stage canary');
     annotate(annotations.retry, `${status()?.rollout?.id}`);
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
     expect(tasks()).toHaveLength(30);

@@ -278,7 +278,7 @@ describe('a soak', () => {
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('1 collector of stage canary that failed or went offline');
+    expect(world.ready('production')?.message).toContain('1 collector that failed or went offline in stage canary');
     world.model.patch({ collectors: { [name]: { running: true } } }, world.service.nowMs());
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
   });

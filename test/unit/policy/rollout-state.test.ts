@@ -109,7 +109,9 @@ describe('a stage starts', () => {
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
     const { state, health, settled } = decision(setting);
     const { gate } = state;
-    expect(gate?.waitsFor).toMatch(/^a collector for stage empty, .*: to skip the stage, remove or approve it$/);
+    expect(gate?.waitsFor).toMatch(
+      /^a collector that stage empty can upgrade: to skip this empty stage, approve it or remove/,
+    );
     expect(health.reason).toBe('AwaitingApproval');
     expect(settled).toBe(true);
     const skipped = decision({ ...setting, seen: approved(`${rolloutId}/empty`) });
@@ -198,12 +200,12 @@ describe('an active stage', () => {
     [
       'is held by a failed member without a tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: {} },
-      'a person to examine 1 collector of stage canary that failed or went offline, because the policy sets no maxFailures',
+      'a person to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
     ],
     [
       'is held by a dead member without a tolerance',
       { fleet: ['upgraded', 'dead', 'old'], started: { updatedAtMs: epochMs } },
-      'a person to examine 1 collector of stage canary that failed or went offline, because the policy sets no maxFailures',
+      'a person to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
     ],
     [
       'continues without failed members within its tolerance',

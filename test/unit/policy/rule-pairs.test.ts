@@ -262,7 +262,7 @@ describe('a rollback', () => {
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
     expect(backAt(formerTarget).told).toContain(
-      'a list of collectors that shows whether the rollback of the collector is still needed',
+      'a newer list of collectors that shows which version the collector runs now',
     );
     expect(backAt(target).posted).toBe(formerTarget);
   });

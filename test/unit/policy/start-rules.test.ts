@@ -181,7 +181,7 @@ describe('for one collector', () => {
       'U1: room in the ledger, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
-      { waitsFor: 'a running upgrade to end: a policy may have 1 upgrade in progress at most', forAll: true },
+      { waitsFor: 'a running upgrade to end: a policy may have at most 1 upgrade in progress', forAll: true },
     ],
     [
       'U2: room in the batch for a short time, like all later collectors',
@@ -302,7 +302,7 @@ describe('for one collector', () => {
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
     const pending = new PolicyBench({ collectors: fleetOf(2), entries }).pending();
     expect(refusalOf(back, line(2_000, 0, { pending }))).toEqual({
-      waitsFor: 'a list of collectors that shows whether the rollback of the collector is still needed',
+      waitsFor: 'a newer list of collectors that shows which version the collector runs now',
       untilMs: 1_000 + graceMs,
     });
     expect(refusalOf(back, line(2 * graceMs, 0, { pending }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
