@@ -200,7 +200,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // A collector that went offline now counts as updated, so that the same failure is not counted a second time.
+    // After the retry, a collector that went offline counts as updated, so that the same failure is not counted again.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))

@@ -198,8 +198,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Returns whether the service refused only this collector (7.5). An answer 400 without an error code may come from a
- * proxy.
+ * Returns whether the service refused only this collector (section 7.5). An answer 400 without an error code may come
+ * from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

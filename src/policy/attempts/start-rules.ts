@@ -86,7 +86,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   const pausedBy = pausedByOf(policy);
   // An unusable manifest stops all upgrades, because it may contain a policy that pins collectors (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
-  if (pausedForAll !== undefined) return `the end of the pause of all policies (paused by ${pausedForAll})`;
+  if (pausedForAll !== undefined) return `a user to resume all policies, which are paused by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
   if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';

@@ -27,7 +27,7 @@ export class TaskReadings {
   /** Statuses of upgrade tasks that no stored decision has used yet, by collector id. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Id of the upgrade task to which the collector's status and number of reads belong, by collector id. */
+  /** Id of the upgrade task whose status and number of reads are stored, by collector id. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {

@@ -47,7 +47,7 @@ export interface WatchPlan {
 
 /** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade task. After that, the task of another running upgrade is read. */
+/** Number of frequent reads of one upgrade task. After these reads, the task of another running upgrade is read. */
 const readsPerTurn = 20;
 /**
  * Minimum number of upgrades on a page that should have ended. If fewer should have ended, their tasks are read instead

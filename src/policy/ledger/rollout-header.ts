@@ -69,8 +69,8 @@ export function nextRollout(
 }
 
 /**
- * Adds facts about earlier rollouts to the same version to the header of a new rollout. If the last earlier rollout was
- * stopped, the new rollout begins stopped (R6).
+ * Adds to the header of a new rollout what is known about earlier rollouts to the same version. If the last of these
+ * rollouts was stopped, the new rollout begins stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);

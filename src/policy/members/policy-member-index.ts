@@ -263,7 +263,7 @@ export class PolicyMemberIndex {
     return this.#drifts.get(id);
   }
 
-  /** Pending collectors of all stages up to this one, in the order of their upgrades. */
+  /** Yields the pending collectors of all stages up to `lastStage`, in the order of their upgrades. */
   *pending(lastStage = Infinity): IterableIterator<string> {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();

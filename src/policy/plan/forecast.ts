@@ -40,7 +40,7 @@ export interface ForecastInput {
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** Whether `upgradeMs` includes the delay until a read shows the end. */
+  /** Whether `upgradeMs` includes the delay until a read shows that the upgrade has ended. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** Wall time in ms at which the forecast begins. */

@@ -103,7 +103,8 @@ export interface Evaluation {
 }
 
 /**
- * Maximum time in ms until a listing shows a dead collector. The service notices the death after half an hour (4.8).
+ * Maximum time in ms until a listing shows that a collector is offline. The service notices this only after half an
+ * hour (section 4.8).
  */
 const deathSeenAfterMs = 35 * 60_000;
 

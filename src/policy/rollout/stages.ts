@@ -52,7 +52,7 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 
 /**
  * Returns the collectors that a stage would choose now.
- * @param matched number of selected collectors, to which percentages refer before the first stage
+ * @param matched number of selected collectors; percentages refer to it until the first stage has started
  */
 export function chooseMembers(
   stage: Stage,
@@ -66,7 +66,10 @@ export function chooseMembers(
   return stage.size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(stage.size, selected));
 }
 
-/** Returns the collectors that each stage would choose if all stages that have not started started now. */
+/**
+ * Returns, for each stage that has not started, the collectors that it would choose if all these stages started now in
+ * order.
+ */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
   candidates: Iterable<StageCandidate>,
@@ -169,7 +172,10 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Converts a number, or a percentage of `of`, to a number of collectors. A percentage is rounded up, to at least 1. */
+/**
+ * Converts a share to a number of collectors. If the share is a percentage, it refers to `of`, and the result is
+ * rounded up to at least 1.
+ */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));

@@ -183,7 +183,7 @@ function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: numb
   return value;
 }
 
-/** Returns the first error that the CRD's schema cannot find, with its remedy. */
+/** Returns the first error in the maintenance settings that the CRD's schema cannot detect, with its remedy. */
 function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly Exclusion[]): string | undefined {
   for (const { schedule, timeZone: zone } of windows) {
     const ofSchedule = scheduleProblem(schedule);
