@@ -41,7 +41,7 @@ export interface Refused {
 
 export type Outcome = Done | Refused;
 
-/** A request to an existing operation. `act` carries out the operation. */
+/** A request whose path and method select an operation. `act` carries out the operation. */
 export interface PreparedCall {
   readonly operation: Operation;
   /** Collector of the upgrade task that the request creates or reads. */

@@ -14,7 +14,10 @@ export interface Certificates {
 const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
 const validForMs = 10 * 365 * 86_400_000;
 
-/** Creates the certificate files in `dir` unless they exist. Throws if some of the files are missing. */
+/**
+ * Returns the TLS certificates in `dir`, which are created if the three files do not exist. Throws if only some of the
+ * files exist, or if the certificate has expired.
+ */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });
   const file = (name: string) => path.join(dir, name);

@@ -47,10 +47,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/**
- * For each kind of fault that can apply only to some operations: these operations. All other kinds can apply to every
- * operation.
- */
+/** Operations to which faults of a kind can apply. Faults of a kind that is not listed can apply to every operation. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],

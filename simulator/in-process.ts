@@ -29,7 +29,10 @@ export interface InProcessAnswer {
   readonly status: number;
   /** Headers of the answer, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of the `Set-Cookie` headers, which `headers` does not contain. */
+  /**
+   * Values of the `Set-Cookie` headers. `headers` does not contain them, because it stores only one value for each
+   * name.
+   */
   readonly cookies: readonly string[];
   readonly body: string;
 }

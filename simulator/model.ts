@@ -188,7 +188,7 @@ export class ServiceModel {
     return jobs.hasUnfinished ? 'later' : 'never';
   }
 
-  /** Ends a request. `answered` is false if the client did not get the whole answer. */
+  /** Records the end of a request in the journal. `answered` is false if the client did not get the whole answer. */
   finish(token: RequestToken, atMs: number, answered = true): void {
     const end = this.advance(atMs);
     if (token.accessId !== undefined) this.#limits.leave(token.accessId);

@@ -14,7 +14,7 @@ export interface Piece {
 
 /** Length of a chunk in bytes. Longer chunks are faster, and shorter chunks take less memory. */
 export const pieceBytes = 128 * 1024;
-/** Maximum number of unused chunks of memory that are kept for reuse. */
+/** Maximum number of unused chunks that are kept for reuse. */
 const maxFree = 64;
 
 export class PieceMemory {

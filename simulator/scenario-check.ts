@@ -183,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // The fractions of each build are added up separately. An outcome without a build counts for every build.
+  // The fractions are added up for each build separately. An outcome without a build applies to every build.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -207,7 +207,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // The scenario must also be valid after the event has applied its patch.
+    // An event must not make the scenario invalid, so the scenario is also checked with the event's patch applied.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });

@@ -143,16 +143,16 @@ export interface UpgradeScenario {
   readonly duration?: DurationRange;
   readonly increments?: number;
   /**
-   * Time for which an upgrade task has status 0, and time for which it then has status 1. Each is at most a third of
-   * the upgrade.
+   * Time for which an upgrade task has status 0 (`notStartedFor`), and time for which it then has status 1
+   * (`pendingFor`). Each of these times is at most a third of the upgrade's duration.
    */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
   /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Time after an accepted upgrade task during which the service still accepts a second task for the collector. After
-   * this time, the service answers `collector.in.upgrading`.
+   * Time after an accepted upgrade task in which the service still accepts another task for the same collector. Later,
+   * the service refuses another task with the error `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**
@@ -186,8 +186,8 @@ export interface OutcomeScenario {
    */
   readonly duration?: DurationRange;
   /**
-   * Maximum number of upgrades of each collector, from its first upgrade on, that can have this outcome. Default: no
-   * limit.
+   * Limits the outcome to the first upgrades of each collector. The value is the number of these upgrades. By default,
+   * the outcome applies to all upgrades.
    */
   readonly attempts?: number;
   /** Limits the outcome to upgrades to this build. */
@@ -220,7 +220,7 @@ export interface LimitScenario {
   readonly activeJobs?: number;
   /** Header `Retry-After` of answers with status 429, in seconds. By default, answers have no such header. */
   readonly retryAfter?: number;
-  /** Whether requests refused with status 429 count towards the limit of requests per second. */
+  /** Whether requests that were refused with status 429 count towards the limit of requests per second. */
   readonly countRefused?: boolean;
 }
 
@@ -287,7 +287,9 @@ export interface FaultScenario {
   readonly retryAfter?: number | string;
   /** Path or address to which a fault of kind `redirect` redirects. It replaces the base path of the request. */
   readonly to?: string;
-  /** For faults of kind `lag`: the age of the listed data, or the time for which a new search job is unknown. */
+  /**
+   * For faults of kind `lag`: how old the listed data is, or for how long the service does not know a new search job.
+   */
   readonly lag?: string;
   /** State of the search job, for faults of kind `unknownState`. */
   readonly state?: string;

@@ -19,7 +19,10 @@ export interface EventContext {
 
 export class ScheduledEvents {
   readonly #world: EventContext;
-  /** JSON of each event by event name. A comparison with this JSON shows which events a new scenario changes. */
+  /**
+   * Events of the scenario as JSON, by name. To find changed events, they are compared with the events of a new
+   * scenario.
+   */
   #declared = new Map<string, string>();
 
   constructor(world: EventContext) {

@@ -57,7 +57,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** JSON of the fault. When it changes, the count of matching requests starts again. */
+  /** JSON of the fault in the scenario. If this JSON changes, the matching requests are counted from 1 again. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;

@@ -109,7 +109,10 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
   }
 }
 
-/** Adds a user with the given credentials to the scenario's users. */
+/**
+ * Returns the scenario's users, extended by a user with the credentials from the flags or the environment. Returns an
+ * empty object if no user must be added.
+ */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
   if (given === undefined) return {};

@@ -29,7 +29,7 @@ export interface TaskState {
   readonly toVersion: string;
   readonly status: number;
   readonly message: string;
-  /** True if an event, not a request, started the upgrade. */
+  /** True if an event of the scenario, and not a request, started the upgrade. */
   readonly foreign: boolean;
   /**
    * Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end of the upgrade on the

@@ -8,8 +8,8 @@ export class Effort {
   #left = Number.POSITIVE_INFINITY;
 
   /**
-   * Sets the maximum computing time, in microseconds, that each call of `renew` grants. Without a call of `limit`, the
-   * computing time is unlimited.
+   * Limits the computing time, in microseconds, that each call of `renew` grants. By default, the computing time is
+   * unlimited.
    */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;

@@ -18,15 +18,15 @@ export interface SearchRange {
 /** Receives the messages that a search finds. */
 export interface MatchListener {
   /**
-   * Receives new matches. `row` represents `times` matches with equal values in the fields `reads`. A search by message
-   * time reports the newest matches first.
+   * Receives `times` new matches that have equal values in the fields `reads`. `row` contains these values. A search by
+   * message time reports the newest matches first.
    */
   each(row: Row, times: number): void;
   /** Lower-case names of the fields that `each` reads. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length of the query's time slices in ms. Set only if the aggregation needs the time slice of each message, but not
-   * its exact time.
+   * Length in ms of the time slices of the operator `timeslice`. Set only if the aggregation needs no exact message
+   * times, so that the matches of a time slice can be counted together.
    */
   readonly sliceMs?: number | undefined;
   /** Estimated cost of one call of `each`, as a multiple of the cost of comparing two short texts. */
@@ -60,7 +60,8 @@ export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`. A chunk is valid until the caller returns it to `memory`.
+   * Yields chunks of the messages' JSON, `{"map":{…}},{"map":{…}}`. The caller can give the memory of a chunk back to
+   * `memory`. After that, the chunk must not be read.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }

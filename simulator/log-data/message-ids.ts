@@ -6,7 +6,10 @@
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /** First nine digits (`high`) and last nine digits (`low`) of the number that `shuffle` computed. */
+  /**
+   * The number that `shuffle` computed has eighteen digits: the nine digits of `high`, and then the nine digits of
+   * `low`.
+   */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];

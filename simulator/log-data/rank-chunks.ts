@@ -1,6 +1,6 @@
 /**
- * Set of ranks in ascending order. The rank of a message is the number of newer messages. A few ranks are stored as
- * numbers, and many ranks as bits.
+ * Sorted set of ranks. The rank of a message is the number of newer messages. A chunk of the set stores a few ranks as
+ * a list of numbers, and many ranks as bits.
  */
 
 const chunkRanks = 65_536;
@@ -65,7 +65,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each message of the chunk. If `take` returns false, stops and also returns false. */
+  /** Calls `take` for each message of the chunk. As soon as `take` returns false, stops and returns false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

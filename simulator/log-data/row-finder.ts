@@ -1,11 +1,11 @@
-/** Examines messages one after the other, and stores which messages match a filter. */
+/** Finds messages by applying a filter to one message after the other, and stores which messages match. */
 import type { Filter, Row } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
 import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
 import { RankChunks } from './rank-chunks.ts';
 
-/** Messages, each found by its rank (number of newer messages). */
+/** Messages that are read by their rank. The rank of a message is the number of newer messages. */
 export interface SearchedRows {
   rawBytesOf(rank: number): number;
   row(rank: number): Row;

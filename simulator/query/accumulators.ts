@@ -9,7 +9,7 @@ import type { FieldDescriptor } from './row.ts';
 
 /** Results of one aggregate function, one for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
-  /** Adds the same value to a group `times` times. Every group must get at least one value. */
+  /** Adds `value` to a group `times` times. Must be called at least once for every group. */
   add(group: number, value: FieldValue | undefined, times: number): void;
   result(group: number): string;
 }
@@ -82,7 +82,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Extreme value of each group: the minimum if `sign` is -1, and the maximum if `sign` is 1. */
+/** Finds the minimum of each group if `sign` is -1, or the maximum of each group if `sign` is 1. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];

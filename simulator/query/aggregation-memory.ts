@@ -27,7 +27,10 @@ export class AggregationMemory {
     this.#bytes -= bytes;
   }
 
-  /** Returns the records of the aggregation `owner`. They come from the cache, or are created by `make`. */
+  /**
+   * Returns the records of the aggregation `owner` from the cache. If the cache does not contain them, calls `make` to
+   * create them.
+   */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };
     return this.#table.table;

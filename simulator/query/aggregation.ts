@@ -23,8 +23,8 @@ export interface RecordTable {
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
   /**
-   * Returns how many of `count` records remain after this operator. Absent if that number depends on the values of the
-   * records.
+   * Returns how many of `count` records remain after this operator. The method is absent if this number depends on the
+   * values of the records.
    */
   countAfter?(count: number): number;
 }

@@ -44,7 +44,10 @@ export class Cursor {
     return this.text.startsWith(symbol, this.offset);
   }
 
-  /** Reads the text that a sticky regular expression matches, without skipping blanks. */
+  /**
+   * Reads the text that the regular expression `pattern` matches at the current position, without skipping blanks.
+   * `pattern` must have the flag `y` (sticky). Returns undefined if it does not match.
+   */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.text)?.[0];
@@ -72,7 +75,7 @@ export class Cursor {
     return this.match(nameForm);
   }
 
-  /** Reads a whole number. Returns undefined unless a safe integer follows. */
+  /** Reads a whole number. Returns undefined if the next characters are not a safe integer. */
   takeWholeNumber(): number | undefined {
     const start = this.offset;
     const value = Number(this.match(wholeNumberForm) ?? Number.NaN);

@@ -24,7 +24,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns a condition that is equal to `predicate`, but also reads fields of JSON messages. */
+/** Returns the condition `predicate` in a form that can also read the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -29,7 +29,7 @@ export function numericOf(value: FieldValue): Numeric | undefined {
 
 /** Parses a finite decimal number. Returns undefined for other texts. */
 export function parseNumeric(text: string): Numeric | undefined {
-  // Short integers are the most frequent texts, and this check is faster than the regular expression.
+  // Most texts are short integers. For these texts, this check is faster than the regular expression below.
   if (isShortInteger(text)) return Number(text);
   if (integerForm.test(text)) {
     if (text.length > maxDigits) return undefined;

@@ -22,7 +22,10 @@ export interface Query {
   readonly transform?: Transform;
   /** Maximum number of messages that the query finds: the argument of an operator `limit` before any aggregation. */
   readonly messageLimit?: number;
-  /** Creates the aggregation, with the shared `memory` if given. Absent if the query does not aggregate. */
+  /**
+   * Creates the aggregation. All aggregations with the same `memory` share its limit. The method is absent if the query
+   * does not aggregate.
+   */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored fields that the query reads. */
   readonly reads: ReadonlySet<string>;
@@ -55,7 +58,8 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
 }
 
 /**
- * Parses one operator of the query. Returns the aggregation that has been parsed so far, or undefined if there is none.
+ * Parses one operator of the query. Returns the aggregation, or undefined if no operator so far has begun an
+ * aggregation.
  */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;

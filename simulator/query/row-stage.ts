@@ -39,7 +39,10 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** Runs `steps` before the operators of the query. A step can add JSON fields, for example. */
+  /**
+   * Creates a stage that applies `steps` before the operators of the query. For example, such a step adds the fields of
+   * JSON messages.
+   */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -53,7 +56,10 @@ export class RowStage {
     return this.#messageLimit;
   }
 
-  /** Lower-case names of the fields that the operators read from stored messages, without fields that operators add. */
+  /**
+   * Lower-case names of the fields that the operators read from stored messages. Fields that other operators have added
+   * are not included.
+   */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
@@ -72,7 +78,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the names without the names of fields that an operator added. */
+  /** Returns the given names, but omits the names of fields that an operator added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }

@@ -56,13 +56,14 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the operators that can drop messages, together with the operators whose results they need. */
+/** Returns the operators that can drop messages, and the operators that add the fields which these operators read. */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // An operator that adds no known field may hide fields or add fields with unknown names, so it is kept.
+    // If the names of an operator's added fields are unknown, or if it adds none, later operators may depend on it. It
+    // is therefore kept.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -130,7 +131,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the two fields with which the operator calculates. */
+  /** Lower-case names of the fields `left` and `right`, whose values are added or subtracted. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;
@@ -164,7 +165,8 @@ function isWhole(value: Numeric): boolean {
 }
 
 /**
- * Creates an operator that hides all fields except `names`. `sees` tells which fields were visible before the operator.
+ * Creates an operator that hides all fields except `names`. `sees` returns whether a field was visible before this
+ * operator.
  */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);

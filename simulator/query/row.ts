@@ -43,6 +43,6 @@ export interface Transform {
   readonly keepsRows?: Filter;
   /** Fields that the operators add to every message. */
   readonly adds: readonly FieldDescriptor[];
-  /** Returns whether result pages show the field. Absent if result pages show all fields. */
+  /** Returns whether result pages show the field. The function is absent if result pages show all fields. */
   readonly keeps?: (name: string) => boolean;
 }

@@ -10,8 +10,8 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a function that finds a search term in a text. `segments` are the texts between the wildcards of the term. A
- * wildcard matches no blanks.
+ * Returns a function that tests whether a text contains a search term. `segments` are the texts between the wildcards
+ * of the search term. These wildcards do not match blanks.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
@@ -27,7 +27,7 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Returns the first match of a part of the search term from the offset `from` on. */
+/** Returns the first match of `part`, a part of a search term, at or after the offset `from`. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
@@ -45,8 +45,9 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if all parts of the search term occur before the next blank. Otherwise returns the offset from which
- * to search again, or undefined if the text cannot match.
+ * Searches for all parts of a search term, starting at the offset `from`. Returns `here` if they occur in order,
+ * without a blank between them. Otherwise returns the offset at which the next attempt must start, or undefined if the
+ * text cannot match.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

@@ -1,6 +1,8 @@
-/** Parses texts with wildcards, and matches them with whole values in linear time. Case is ignored. */
+/**
+ * Parses patterns with wildcards, and tests in linear time whether a whole value matches a pattern. Case is ignored.
+ */
 
-/** Texts around the wildcards of a pattern: `a*b` has `a` and `b`. */
+/** Texts between the wildcards of a pattern. The pattern `a*b` has the texts `a` and `b`. */
 export type Segments = readonly [string, ...string[]];
 
 /** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash. */
@@ -43,7 +45,10 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Searches for the patterns in order. Returns the end of the last match, or Infinity if a pattern is not found. */
+/**
+ * Searches the value for one pattern after the other, starting at `from`. Returns the end of the last match, or
+ * Infinity if a pattern is not found.
+ */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

@@ -14,7 +14,10 @@ export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {
   readonly #stored: Row;
-  /** Fields that the query parsed from the message. For a few fields, a list is faster than a map. */
+  /**
+   * Fields that the query parsed from the message. A list is used, because it is faster than a map if there are only a
+   * few fields.
+   */
   #parsed: ParsedField[] = [];
   #sees: Visibility | undefined;
 

@@ -100,9 +100,7 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /**
-   * Returns the number of bytes by which a page of `rows` messages grows when missing fields are added as empty fields.
-   */
+  /** Returns by how many bytes a page of `rows` messages grows if every missing field is added as an empty field. */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);

@@ -24,7 +24,7 @@ export function jobNumberOf(id: string, seed: number): number | undefined {
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns a number that is added to the counter, so that even the first ids look random. */
+/** Returns the number that is added to the counter of search jobs, so that even the first ids look random. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }

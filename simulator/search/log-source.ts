@@ -1,4 +1,4 @@
-/** Creates the log messages of a scenario. A search job keeps the log data with which it was created. */
+/** Creates the log messages of a scenario. If the scenario changes, existing search jobs keep their log data. */
 import type { LogData } from '../log-data/log-data.ts';
 import { madeUpData } from '../log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings, settingsProblems } from '../log-data/made-up/made-up-settings.ts';
@@ -26,8 +26,8 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
 }
 
 /**
- * Settings that have another name in scenarios. The keys are the names in code, and the values are the names in
- * scenarios.
+ * Settings whose names in scenarios differ from their names in code. The keys are the names in code, and the values are
+ * the names in scenarios.
  */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',

@@ -55,7 +55,7 @@ export interface RecordPageRequest {
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records. If requested, renders it like some real services, for example numbers with exponents. */
+/** Renders a page of records. `request` can demand wrong numbers, or numbers with an exponent. */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {

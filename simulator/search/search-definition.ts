@@ -74,7 +74,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns the reason for which the request must have a `timeZone`. Returns undefined if the request needs none. */
+/** Returns why the request must have a `timeZone`. Returns undefined if the request needs no time zone. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;

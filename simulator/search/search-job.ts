@@ -1,11 +1,11 @@
 /**
- * A search job over time:
+ * The states of a search job, in the order of time:
  *
  * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING
  * RESULTS, or FORCE PAUSED at the message limit.
  *
- * Each state changes to CANCELLED when the job is deleted, too old, or without requests for a while. A cancelled job
- * has no results.
+ * From each state, the job changes to CANCELLED if it is deleted, becomes too old, or gets no requests for a while. A
+ * cancelled job has no results.
  *
  * The results depend only on the time of a request, not on earlier requests.
  */
@@ -148,7 +148,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns all errors or warnings, or only new ones that no status has reported yet. */
+  /** Returns `all` errors or warnings, or only the `new` ones, which no status has reported yet. */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

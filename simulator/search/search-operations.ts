@@ -34,8 +34,8 @@ export class SearchOperations {
   refusedForJobs = 0;
 
   /**
-   * Creates the operations on search jobs. `data` returns the messages for a new search job. All search jobs share the
-   * computing time `effort`.
+   * Creates the operations on search jobs. `data` returns the messages for a new search job. `effort` limits the
+   * computing time of all search jobs together.
    */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);

@@ -55,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches messages back to `reachedMs`, and completes the histogram back to `histogramReachedMs`. Returns false if
-   * the computing time is used up before that.
+   * Continues the search back to `reachedMs`, and the histogram back to `histogramReachedMs`. Returns false if the
+   * computing time is used up before both are complete.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -116,7 +116,8 @@ export class SearchResults {
   }
 
   /**
-   * Whether the message limit of the service or of the query ended the search. Undefined if neither limit was reached.
+   * Which message limit ended the search: the limit of the service, or the limit of the query. Undefined if the search
+   * has reached neither limit.
    */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;

@@ -19,7 +19,7 @@ export interface SearchScenario {
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
-  /** How a status shows that the search stopped at the message limit: as paused, as done, or as done with a warning. */
+  /** State that a status shows after the search stopped at the message limit: paused, done, or done with a warning. */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
@@ -33,7 +33,10 @@ export interface SearchScenario {
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
-  /** When requests must have a time zone: always, or only if they contain local times. */
+  /**
+   * Whether all requests for search jobs must have a time zone (`required`), or only requests with local times
+   * (`whereUsed`).
+   */
   readonly timeZone?: 'required' | 'whereUsed';
   /** Answer to a query with a syntax error. */
   readonly brokenQuery?: 'parseError' | 'creationError' | 'pendingError';
@@ -58,9 +61,12 @@ export interface StatusScenario {
   readonly extraMembers?: boolean;
   /** Width of a histogram bucket. By default, the simulator chooses the width. */
   readonly bucketLength?: string;
-  /** Whether a status contains only buckets that no earlier status contained, or all buckets. */
+  /** Whether a status contains only buckets that no earlier status contained (`new`), or all buckets (`all`). */
   readonly buckets?: 'new' | 'all';
-  /** Whether a status contains only errors and warnings that no earlier status contained, or all of them. */
+  /**
+   * Whether a status contains only errors and warnings that no earlier status contained (`new`), or all errors and
+   * warnings (`all`).
+   */
   readonly pending?: 'new' | 'all';
 }
 
@@ -75,8 +81,8 @@ export interface PageScenario {
   /** Whether messages always have the field `_raw`, or only if the request requires it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for the messages of an aggregation that was created without `requiresRawMessages`: status 400,
-   * or messages without `_raw`.
+   * Answer to a request for the messages behind an aggregation, if the search job was created without
+   * `requiresRawMessages`: status 400 (`refuse`), or messages without `_raw` (`withoutRaw`).
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
   /** Records that an unfinished aggregation returns: correct records so far, or wrong numbers to mislead the client. */

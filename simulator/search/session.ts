@@ -43,8 +43,8 @@ export class Sessions {
 }
 
 /**
- * Clients send the cookie with the longest path first. If a name occurs several times, the first cookie therefore
- * counts.
+ * If several cookies have the same name, the first one counts, because clients send the cookie with the longest path
+ * first.
  */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();

@@ -23,7 +23,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that do not apply to the tested operations. */
+  /** Kinds of faults that do not apply to the operation that these tests use. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

@@ -29,7 +29,10 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. When the clock has advanced far enough, the returned object contains the outcome. */
+  /**
+   * Sends a request. The returned object contains the outcome as soon as the virtual clock has reached the time of the
+   * outcome.
+   */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
     const sent: { outcome: Outcome | undefined } = { outcome: undefined };
     this.service

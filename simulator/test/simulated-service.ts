@@ -1,5 +1,6 @@
 /**
- * The simulated service at a time that the test sets. Every request ends immediately, except requests sent with `hold`.
+ * Simulated service whose time is set by the test. Every request ends immediately, except requests that are sent with
+ * `hold`.
  */
 import { textOf } from '../body.ts';
 import type { JournalEntry } from '../journal.ts';

@@ -1,6 +1,6 @@
 /**
- * A simulated collector: its properties from the scenario, and its condition (what changes during a run, such as the
- * version).
+ * A simulated collector. Its properties come from the scenario. Its condition, such as the version, changes during a
+ * run.
  */
 import type { CollectorProperties } from '../scenario.ts';
 
@@ -108,7 +108,9 @@ export class Collector {
     return `${text}}`;
   }
 
-  /** Returns the collector's JSON without the last two members, which change often. The JSON is cached. */
+  /**
+   * Returns all members of the collector's JSON except the last two. These members rarely change, so they are cached.
+   */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {

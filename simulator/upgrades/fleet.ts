@@ -17,7 +17,10 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors by their JSON. Collectors with equal properties share one object, which saves memory. */
+  /**
+   * Properties of collectors, found by the JSON of the properties. Collectors with equal properties share one object to
+   * save memory.
+   */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;
@@ -48,8 +51,8 @@ export class Fleet {
   }
 
   /**
-   * Returns the number of changes to collectors up to `atMs`. While this number is equal, the list of collectors is
-   * equal.
+   * Returns how often collectors have changed up to `atMs`. If two calls return the same number, the list of collectors
+   * has not changed in between.
    */
   epochAt(atMs: number): number {
     let low = 0;

@@ -28,7 +28,7 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists. Must be called after the settings have changed. */
+  /** Drops the cached lists. Must be called after each change of the settings, because the lists depend on them. */
   clear(): void {
     this.#lists.clear();
   }

@@ -29,7 +29,8 @@ export interface Account {
    */
   readonly serviceId: string;
   /**
-   * Identity of the account: `serviceId` and access id. Policies with the same access id share one collector listing.
+   * Identity of the account: `serviceId` together with the access ID. Policies whose accounts have the same identity
+   * share one collector listing.
    */
   readonly id: string;
   readonly service: UpgradeService;
@@ -48,8 +49,8 @@ const secretMaxAgeMs = 60_000;
 /** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
 const idleMs = 3_600_000;
 /**
- * Time in ms after the end of a rejected key's delay. If the key is rejected again within this time, the next delay is
- * longer.
+ * Time in ms that starts when the delay of a rejected key ends. If the key is rejected again within this time, its next
+ * delay is longer.
  */
 const recheckMs = 60_000;
 
@@ -75,8 +76,8 @@ interface Shared {
 }
 
 /**
- * Rejection of an access key (401). The key is not sent again before `untilMs` (monotonic ms), unless a user asks for a
- * retry.
+ * Rejection of an access key (401). The key is not sent again before the monotonic time `untilMs`, unless a user asks
+ * for a retry.
  */
 interface Refusal {
   /** Number of earlier rejections of the same key. Rejections that arrive during the delay are not counted. */
@@ -92,8 +93,8 @@ interface SecretEntry {
   /** Monotonic time in ms at which the Secret was found to be outdated; undefined while its content is current. */
   staleAtMs: number | undefined;
   /**
-   * Value of `AwaitedSecrets.changes` before the last read of this Secret. If the present value is greater, a Secret
-   * may have changed since.
+   * Value that `AwaitedSecrets.changes` had before the last read of this Secret. If its current value is different,
+   * this or another Secret may have changed after that read.
    */
   changes: number;
   reading: Promise<Shared> | undefined;
@@ -105,11 +106,13 @@ export class Accounts {
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /** Errors that callers have reported as rejections of an access key. */
+  /**
+   * Errors that were already reported as rejections of an access key. A repeated report of the same error is ignored.
+   */
   readonly #reported = new WeakSet<LogfleetError>();
   /**
-   * Clients whose credentials are no longer in any Secret. They are kept until their requests end: search jobs can take
-   * hours.
+   * Clients whose credentials are no longer in any Secret. They are kept until their requests have ended, because a
+   * search job can take hours.
    */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
@@ -156,8 +159,8 @@ export class Accounts {
     // Several requests with the rejected key may have been in flight at once. Their rejections count as one check of
     // the key.
     if (nowMs < untilMs) return shown;
-    // If the key is still wrong, the first request after the delay is rejected. A rejection that arrives much later
-    // counts as the first one, because requests with the key have succeeded meanwhile.
+    // A key that is still wrong is rejected soon after the delay. If the next rejection arrives much later, requests
+    // with the key have succeeded in between, so the count of rejections starts again.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;

@@ -65,8 +65,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Returns the content of a Secret; undefined if the Secret does not exist. Rejects with the error of the read. Reuses
-   * only reads that began after `sentAfterMs` (monotonic time).
+   * Returns the content of a Secret, or undefined if the Secret does not exist. Rejects if the read of the Secret
+   * fails. The result of an earlier read is reused only if that read began after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -76,16 +76,16 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of Secret changes so far. A caller gets it before reading Secrets and passes it to `wait`, so that no change
-   * is missed.
+   * Number of changes of Secrets that were noticed so far. A caller gets this number before it reads Secrets, and
+   * passes it to `wait`, so that no change in between is missed.
    */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets changes, or immediately if `changes` is outdated. Replaces the earlier
-   * wait of the same resource. An empty list only ends that wait.
+   * Calls `wake` once when one of these Secrets changes, or immediately if a Secret has changed since the caller got
+   * `changes`. Replaces an earlier wait of the same resource. An empty list only ends the earlier wait.
    * @param changes value of the property `changes` before the caller read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
@@ -98,8 +98,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If the former content of the Secret is unknown, a placeholder stands for it, so that the next read counts as a
-      // change.
+      // If the former content of the Secret is unknown, its digest is set to a placeholder, so that the next read
+      // counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();

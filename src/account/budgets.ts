@@ -59,9 +59,10 @@ export class Budgets {
   }
 
   /**
-   * Sets each budget to the smallest limits that the user's Secrets set, and forgets unused budgets.
-   * @param leaving credentials that no Secret contains any more, but whose requests are still in flight; their limits
-   * apply only if the user has no other Secret
+   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Forgets budgets that are no
+   * longer used.
+   * @param leaving credentials that are no longer in any Secret, but still have requests in flight; their limits apply
+   * only if there is no other Secret for the user
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -146,7 +147,7 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Returns the smallest of the service's limit and the limits that Secrets set. */
+/** Returns the smallest limit: `limit`, which is the limit of the service, or one of the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
@@ -166,7 +167,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // The leadership is read now, so that `sinceMs` is the time at which the leadership began, and not the time of the
+    // Reads the leadership now, because `sinceMs` must be the time at which the leadership began, not the time of the
     // first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();

@@ -21,10 +21,10 @@ export const variables = {
 const variableNames: SettingNames = {
   address: variables.baseURL,
   credentials: `${variables.accessId} and ${variables.accessKey}`,
-  trustAuthority: `put the service's CA certificate (PEM) into a file, and the name of the file into ${variables['ca.crt']}`,
+  trustAuthority: `write the service's CA certificate (PEM) to a file, and set ${variables['ca.crt']} to the name of the file`,
   followRedirect: `write it into ${variables.baseURL}`,
   shareRate:
-    'give logfleet a user that no other client uses, or replace the LOGFLEET_ variables by a Secret that sets requestsPerSecond',
+    'give the operator a user of its own, or use a Secret with requestsPerSecond instead of the LOGFLEET_ variables',
 };
 
 /** Names of the connection settings in messages: keys of a Secret, or environment variables. */

@@ -18,17 +18,23 @@ const maxWorkers = 4;
  * reads a page.
  */
 const minConcurrent = 2;
-/** Shares of a request rate are multiples of 1/1000 request per second, to avoid rounding errors. */
+/**
+ * Number of steps into which one request per second is divided. Shares of a request rate are whole numbers of steps,
+ * which avoids rounding errors.
+ */
 const stepsPerRequest = 1_000;
 
 export interface ShareSize {
-  /** Maximum number of workers within the limits of the user. */
+  /** Maximum number of workers that the user's request limits allow. */
   readonly workers: number;
   /** Share of each worker. */
   readonly share: RequestLimits;
 }
 
-/** Returns the request limits of one worker; undefined if the user's limits are too small for a worker. */
+/**
+ * Divides the request limits of a user among workers. Returns undefined if the limits are too small for even one
+ * worker.
+ */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
   const workers = Math.min(maxWorkers, Math.floor(concurrent / minConcurrent));
@@ -51,7 +57,8 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // The operator keeps a minimum of requests for itself, even if a user lowers the limits while Jobs run.
+  // If a user lowers the limits while Jobs run, the shares of the workers may exceed the new limits. Even then, the
+  // operator keeps a minimum of requests for itself.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -81,13 +88,16 @@ interface Entry {
   readonly held: HeldShare;
   /** True until the Job is observed. */
   isReserved: boolean;
-  /** Monotonic time in ms at which the Job was first observed to have ended; undefined while it runs. */
+  /**
+   * Monotonic time in ms at which the operator first noticed that the Job had ended or was deleted. Undefined while the
+   * Job runs.
+   */
   goneAtMs: number | undefined;
   /** True if no further pod of the Job can start. */
   hasEnded: boolean;
 }
 
-/** Existing Kubernetes Job, with the request limits that its workers use. */
+/** A Kubernetes Job that exists, and the request limits that its workers use. */
 export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;
@@ -101,8 +111,8 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves up to `wanted.workers` shares for a Job that will be created. Returns undefined if no share is free, or if
-   * pods of an earlier Job with the same name may still run.
+   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if too few limits are
+   * free, or if pods of an earlier Job with the same name may still run.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);
@@ -128,8 +138,8 @@ export class WorkerShares {
   }
 
   /**
-   * Records the shares of all existing Jobs, and frees the shares of Jobs that are gone. Returns the time in ms until
-   * another share may become free.
+   * Records the request limits that the workers of existing Jobs use. Releases the limits of Jobs that have ended or
+   * were deleted. Returns the time in ms until more limits may be released.
    */
   observe(observed: readonly ObservedShare[], nowMs: number): number {
     const seen = new Set<string>();

@@ -19,7 +19,7 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/** Error of the last read of the collector list, with the time of the next attempt. */
+/** Error of the last read of the collector list or of the list of builds, and the time of the next attempt. */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
@@ -63,14 +63,12 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets that policies were already asked to check (`doubtSecret`) since the last scheduled read of the whole list.
+   * Secrets that policies were already asked to check (`doubtSecret`). The set is cleared by each scheduled read of the
+   * whole list.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /**
-   * Whether policies were notified of a failed read. When reads succeed again, idle policies must then also be
-   * notified.
-   */
+  /** Whether the policies know that reads fail. If so, idle policies must also be notified when reads succeed again. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -85,7 +83,10 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Common order of the collectors in the lists for two builds. Undefined if one list shows all collectors. */
+  /**
+   * Common order of the collectors in the lists for two builds. Undefined if the list for a single build shows all
+   * collectors.
+   */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -119,7 +120,7 @@ export class FleetListing {
 
   /**
    * Returns whether the listing shows collectors that run `version`. A listing for a build hides the collectors that
-   * run it (U7).
+   * already run this build (U7).
    */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
@@ -130,7 +131,10 @@ export class FleetListing {
     return this.#lastSweepMs;
   }
 
-  /** Returns the error of a kind of read whose last attempt failed. Undefined if no kind of read fails now. */
+  /**
+   * Returns the error of a failed read and the time of the next attempt. Undefined if no read has failed, or if all
+   * failed reads have succeeded since.
+   */
   problem(): ListingProblem | undefined {
     for (const { error, untilMs } of Object.values(this.#failures)) if (error) return { error, retryAtMs: untilMs };
     return undefined;
@@ -149,8 +153,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the page of the list that shows this collector. If the list hides the collector now, returns the page that
-   * will show it after its upgrade.
+   * Returns the index of the list page that shows this collector. If the list hides the collector, returns the page
+   * that will show it after its upgrade.
    */
   pageOf(id: string): number | undefined {
     const { rows } = this;
@@ -168,15 +172,18 @@ export class FleetListing {
     return this.#orderRevision + this.rows.orderRevision;
   }
 
-  /** Place of a collector in the list, for sorting; the largest number if unknown. */
+  /**
+   * Returns a number that is used to sort collectors in the order of the list. Returns the largest number if the
+   * collector's position is unknown.
+   */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
     return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
   }
 
   /**
-   * Monotonic time in ms at which the newest answered request for this page was sent. Undefined if there was none since
-   * the newest read of the whole list.
+   * Monotonic time in ms at which the newest successful request for this page was sent. Undefined if the page has not
+   * been read since the last read of the whole list.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
@@ -210,8 +217,10 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs from the collector list until its next decision.
-   * @param isAtRest whether the policy is notified only of changes that concern it
+   * Sets how often the whole list is read for a policy, and which changes the policy is notified of. Applies until the
+   * next call of `attend` for the policy.
+   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isAtRest`:
+   * true if the policy is notified only of changes that concern it
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -225,7 +234,10 @@ export class FleetListing {
     this.rows.members.leave(id);
   }
 
-  /** Asks all policies to check their Secret, at most once per complete read of the list. */
+  /**
+   * Asks all policies that use this Secret to check it. Further calls for this Secret have no effect until the next
+   * scheduled read of the whole list.
+   */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
     this.#notifiedSecrets.add(secret);
@@ -239,7 +251,7 @@ export class FleetListing {
     this.#users.clear();
   }
 
-  /** Sets the timer for the next read of the collector list to an earlier time if this policy needs an earlier read. */
+  /** Moves the next scheduled read of the collector list to an earlier time if the policy needs an earlier read. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Infinity || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -285,8 +297,8 @@ export class FleetListing {
   }
 
   /**
-   * For each Secret, notifies one of its policies. That policy checks whether the Secret still belongs to this account
-   * (U9).
+   * Notifies one policy for each Secret, because one policy is enough to check whether the Secret still belongs to this
+   * account (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -304,8 +316,8 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // The loop starts only after the caller has returned, so that the caller can request several reads before the
-      // first one is sent.
+      // Waits until the caller has returned, so that the caller can request several reads before the first request is
+      // sent.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -345,7 +357,8 @@ export class FleetListing {
     const { clock, log } = this.#options;
     if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
-    // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
+    // Status 429 (too many requests) is not logged as a warning, because the service itself says when to send the next
+    // request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
@@ -385,7 +398,7 @@ export class FleetListing {
     this.#replan();
   }
 
-  /** Reads the list again when the service no longer offers the build of the listing. */
+  /** Requests a new read of the list if the service no longer offers a build for which the list is requested. */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
@@ -412,8 +425,8 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // The list for the second build only adds the collectors that the first list hides, so its positions are not
-    // stored.
+    // Only positions in the list for the first build are stored. The list for the second build is read only to find the
+    // collectors that the first list hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -449,11 +462,11 @@ export class FleetListing {
   }
 
   /**
-   * Checks after a read of the whole list whether the list hides collectors. Returns undefined if another list must be
-   * read.
+   * Checks, after a read of the whole list, whether the list hides collectors. If so, begins to read another list and
+   * returns undefined.
    *
-   * The list for a build that no collector runs hides nothing. If every build is in use, the list for a second build is
-   * also read.
+   * The list for a build that no collector runs hides no collectors. If every build is in use, the lists for two builds
+   * are read, because each list shows the collectors that the other list hides.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -473,8 +486,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the listing may hide a collector. Also returns true if there is no list for another build to check
-   * this.
+   * Returns whether the listing may hide a collector. Also returns true if the service has no list for another build
+   * with which to check this.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -489,7 +502,8 @@ export class FleetListing {
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!answer) {
-      // After a change of the page size, a page number refers to other rows, so requested pages are dropped.
+      // After a change of the page size, the same page number refers to other rows. Therefore, all requested pages are
+      // dropped.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -504,8 +518,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the list for `build` shows collectors that the sweep has not seen. Reads only one page, which
-   * begins where the list should end.
+   * Returns whether the list for `build` shows collectors that this sweep has not seen. Reads only one page, which
+   * starts at the position where the list ends if the sweep has seen all its collectors.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -539,7 +553,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // If no single page is requested any more, the sweep replaces the failed page reads, so their failure ends.
+    // The sweep reads all pages. If no single page is requested any more, its success therefore also ends the failure
+    // of page reads.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 
@@ -549,7 +564,10 @@ export class FleetListing {
   }
 }
 
-/** Kinds of reads. After a failed read, the failure stays until a read of the same kind succeeds. */
+/**
+ * Kinds of reads: of the list of builds, of a single page, and of the whole collector list. Failures are recorded
+ * separately for each kind.
+ */
 type ReadKind = 'builds' | 'page' | 'sweep';
 
 interface Step {
@@ -567,8 +585,8 @@ interface Sweep {
   /** Index of the build whose listing is being read. */
   build: number;
   /**
-   * True if this sweep reads the list for another build because the former list hid collectors. The new list hides
-   * none.
+   * True if the list of this sweep cannot hide collectors, because no collector runs the build for which the list is
+   * requested.
    */
   readonly proven: boolean;
 }

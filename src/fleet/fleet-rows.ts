@@ -52,7 +52,10 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /** Returns the ids of the collectors that meet a condition on one field. Without a condition, returns all ids. */
+  /**
+   * Yields the ids of the collectors that meet the condition `anchor` on one field. If `anchor` is undefined, yields
+   * all ids.
+   */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -85,7 +88,10 @@ export class FleetRows {
     }
   }
 
-  /** Ends a read of the whole list. A row that was missing in two reads is removed (U7). */
+  /**
+   * Ends a read of the whole list, which contained the collectors `seen`. Removes each row that was missing in two
+   * reads in a row (U7).
+   */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
       if (seen.has(id)) {
@@ -99,7 +105,7 @@ export class FleetRows {
     }
   }
 
-  /** Returns whether a collector that the previous read of the list showed is missing now. */
+  /** Returns whether this read of the list lacks a collector that the previous read contained. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -112,8 +118,8 @@ export class FleetRows {
   }
 
   /**
-   * Yields the ids of collectors, sorted by the text of a field. Begins at the text `from` and ends when `isIn` returns
-   * false.
+   * Yields the ids of collectors in the order of the texts of a field. Starts at the first text that is equal to or
+   * greater than `from`, and ends at the first text for which `isIn` returns false.
    */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
@@ -164,13 +170,13 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. Strings that did not change are not replaced, so that the memory of the new page
-   * can be freed.
+   * Updates the row of a collector. Strings that did not change are not replaced by equal strings of the new page,
+   * because these would keep the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An answer may contain an older `lastSeenAliveMs` than an earlier answer, so the newest value is kept.
+    // A later answer may contain an older `lastSeenAliveMs`, so the newest known value is kept.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

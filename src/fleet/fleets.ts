@@ -65,7 +65,10 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /** Removes a deleted policy. Its collectors get another owner after their running upgrades have ended (U13). */
+  /**
+   * Removes a deleted policy. A collector of this policy gets another owner as soon as no upgrade of the policy runs on
+   * it (U13).
+   */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }

@@ -13,13 +13,13 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** By index of the order: how many of the collectors before this index the first list shows. */
+  /** Number of collectors that the first list shows before each index of the order. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Merges two lists of collectors into one order. A collector that is in neither list keeps its position from the
-   * former order.
+   * Merges two lists of collectors into one order. A known collector that is in neither list keeps its position from
+   * the former order.
    * @param present returns whether a collector of the former order still exists
    */
   constructor(
@@ -34,14 +34,18 @@ export class ListOrder {
     for (const [place, { id }] of this.#listed.entries()) this.#places.set(id, place);
   }
 
-  /** Index of a collector in the common order of both lists. Undefined if neither list has shown the collector. */
+  /**
+   * Returns the index of a collector in the common order of both lists. Returns undefined if the collector is not in
+   * this order.
+   */
   place(id: string): number | undefined {
     return this.#places.get(id);
   }
 
   /**
-   * Expected position of a collector in the first list. Undefined if neither list has shown the collector.
-   * @param revision counter that changes when the result of `shows` may change
+   * Returns the position at which the first list shows, or would show, a collector. Returns undefined if the collector
+   * is not in the common order of both lists.
+   * @param revision counter that is different if the result of `shows` may have changed since the last call
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
     const place = this.#places.get(id);
@@ -73,7 +77,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts the collectors that only the second list contains, if they belong before `one`.
+    // Inserts the collectors that are only in the second list and belong before `one`.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);

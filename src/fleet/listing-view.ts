@@ -9,8 +9,8 @@ import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
   /**
-   * Build for which the list is requested; undefined stands for the latest build. If the first list hides collectors, a
-   * second build follows.
+   * Builds for which the list is requested. If the first one is undefined, the list for the latest build is requested.
+   * A second build is added only if the list for the first build hides collectors.
    */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
@@ -42,8 +42,8 @@ export class View {
   }
 
   /**
-   * Returns a view for another build that no collector runs and no policy targets. Undefined if there is no such build,
-   * or if this view already has a second build.
+   * Returns a view with a single other build, which no collector runs and no policy targets. Undefined if there is no
+   * such build, or if this view has two builds.
    */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
@@ -54,9 +54,9 @@ export class View {
   }
 
   /**
-   * Returns another build whose list can show whether this view hides collectors. Undefined if there is none.
+   * Returns another build, whose list can prove that this view hides collectors. Undefined if there is no such build.
    * @param counts number of known collectors by version
-   * @param strict whether a build that a policy targets is never returned
+   * @param strict true to exclude builds that policies target
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);
@@ -66,8 +66,8 @@ export class View {
   }
 
   /**
-   * Returns this view with the list for a second build added. Undefined if the view already has a second build, or if
-   * the service offers no other build.
+   * Returns this view, extended by the list for a second build. Undefined if the view already has two builds, or if the
+   * service offers no other build.
    */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
@@ -83,7 +83,7 @@ export class View {
 /**
  * Chooses the builds for which the collector list is requested next.
  * @param counts number of known collectors by version
- * @param present current view, which is kept while it is usable
+ * @param present current view, whose build is chosen again if possible
  */
 export function chooseView(
   offered: readonly Build[],
@@ -97,8 +97,8 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for this build hides the collectors that run it, so the list for a second build must show these
-  // collectors.
+  // The list for a build hides the collectors that run this build. If there are such collectors, the list for a second
+  // build is needed to show them.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

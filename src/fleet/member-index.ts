@@ -30,7 +30,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of stored prefixes of each length. The index looks up only prefixes of these lengths. */
+  /** Number of stored prefixes, by length of the prefix. A lookup tries only the lengths that occur here. */
   readonly lengths: Map<number, number>;
 }
 
@@ -39,9 +39,9 @@ export class MemberIndex {
   readonly #fields = new Map<SelectorField, FieldIndex>();
   /** Policies whose selector has no anchor, so that the selector must be evaluated for each changed row. */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe single collectors (`follow`), by collector id. */
+  /** Policies that observe a single collector, by the id of the collector. `follow` adds a policy. */
   readonly #followers = new Multimap();
-  /** Collectors that changed since the policy's last call of `takeChanged`, by policy. */
+  /** For each policy: collectors that have changed since the last call of `takeChanged` for the policy. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
@@ -61,13 +61,19 @@ export class MemberIndex {
     }
   }
 
-  /** Removes the selection of a policy. The caller ends its observation of single collectors first. */
+  /**
+   * Removes the selector of a policy. The caller must first call `unfollow` for each collector that the policy
+   * observes.
+   */
   leave(policy: string): void {
     this.#remove(policy);
     this.#concerned.delete(policy);
   }
 
-  /** Records every later change of this collector for the policy, even if the policy does not select the collector. */
+  /**
+   * Records every further change of this collector for the policy, even if the policy's selector does not match the
+   * collector.
+   */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -77,8 +83,8 @@ export class MemberIndex {
   }
 
   /**
-   * Records for the policies that the row of a collector was added, changed or removed. If the row was removed,
-   * `collector` is undefined.
+   * Records that the row of a collector was added, changed or removed, for every policy that the change concerns.
+   * `collector` is undefined if the row was removed.
    */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);

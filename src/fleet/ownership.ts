@@ -26,7 +26,7 @@ export interface Flight {
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Monotonic time in ms since which this process knows that the upgrade runs. */
+  /** Monotonic time in ms at which this process learned that the upgrade runs. */
   readonly sinceMs: number;
 }
 
@@ -37,20 +37,20 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Last ended upgrade of each collector. Another policy may upgrade the collector only after a later list shows its
-   * version.
+   * Most recent finished upgrade of each collector. Another policy may upgrade the collector only after a later list
+   * has shown the collector's version.
    */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** Collectors that may have another owner since the policy's last call of `takeChanged`, by policy. */
+  /** For each policy: collectors whose owner may have changed since the last call of `takeChanged` for the policy. */
   readonly #dirty = new Multimap();
-  /** Policies that must be notified that owners of their collectors may have changed. */
+  /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
   /**
-   * Functions that update the claims of policies, by uid of the policy. The claims of these policies lack new
-   * collectors.
+   * Policies whose claims lack new collectors, by uid of the policy. Each function adds the missing claims of one
+   * policy.
    */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
@@ -68,7 +68,7 @@ export class Ownership {
     this.announce();
   }
 
-  /** Removes a policy that was deleted or uses another service. Its running upgrades stay in the table. */
+  /** Removes a policy that was deleted or uses another service. Running upgrades of the policy stay in the table. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#outdated.delete(uid);
@@ -79,14 +79,16 @@ export class Ownership {
   }
 
   /**
-   * Records that a policy's claims lack new collectors. A later call of `catchUp` for another policy updates the claims
-   * with `claimNew`.
+   * Records that a policy's claims lack new collectors. `claimNew` adds the missing claims. It is called by `catchUp`
+   * for another policy.
    */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
 
-  /** Updates the outdated claims of all other policies, so that this policy does not take their collectors. */
+  /**
+   * Adds the missing claims of all other policies, so that this policy does not become the owner of their collectors.
+   */
   catchUp(uid: string): void {
     this.announce();
     for (const [other, claimNew] of this.#outdated) {
@@ -134,7 +136,10 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /** Policy with the highest precedence that claims the collector. It owns the collector, unless an upgrade runs. */
+  /**
+   * Policy with the highest precedence that claims the collector. It owns the collector, unless an upgrade by another
+   * policy runs.
+   */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {
@@ -148,21 +153,22 @@ export class Ownership {
     return this.#flights.get(id);
   }
 
-  /** Returns a running upgrade of this collector that a deleted policy started. */
+  /** Returns the running upgrade of this collector if a deleted policy started it. */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade that is running, or whose result no list has shown yet. */
+  /** Records a running upgrade. An upgrade also counts as running if no list has shown its result yet. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
 
   /**
-   * Monotonic time in ms at which another policy's upgrade of this collector ended. Undefined if there was none.
-   * @param isForgotten whether this policy's ledger has no entry for the collector; then this policy's own accepted
-   * upgrades also count
+   * Monotonic time in ms at which an upgrade of this collector by another policy ended. Undefined if there was no such
+   * upgrade.
+   * @param isForgotten true if this policy's ledger has no entry for the collector; an accepted upgrade by this policy
+   * then also counts
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -171,7 +177,10 @@ export class Ownership {
     return counts ? landing.atMs : undefined;
   }
 
-  /** Records the end of an upgrade. Another policy may take over the collector after a later listing (`landedMs`). */
+  /**
+   * Records that an upgrade has ended. Another policy may upgrade the collector only after a listing that is newer than
+   * the end of this upgrade (see `landedMs`).
+   */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
@@ -182,7 +191,10 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Forgets the upgrades of a policy, because the policy's ledger is read again. */
+  /**
+   * Forgets the upgrades of a policy. After that, the caller records the upgrades that the policy's stored ledger
+   * contains.
+   */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
@@ -193,9 +205,10 @@ export class Ownership {
   }
 
   /**
-   * Forgets running upgrades of deleted policies that began before `beforeMs`, and upgrades that ended before both
-   * `beforeMs` and `seenMs`.
-   * @param seenMs monotonic time in ms; lists have shown the results of all upgrades that ended before this time (U8)
+   * Forgets running upgrades of deleted policies that began before `beforeMs`. Also forgets upgrades that ended before
+   * `beforeMs` and before `seenMs`.
+   * @param seenMs monotonic time in ms; the results of all upgrades that ended before this time are in the lists that
+   * were read (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // The upgrades are sorted by end time, so the loop stops at the first upgrade that must be kept.

@@ -7,18 +7,21 @@ import { ServiceError } from '../service/requests/service-error.ts';
 /** Default number of rows per page, as documented by the service. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
-/** Number of rows in the first request. More rows are requested only after a full page. */
+/** Number of rows in the first request. After a page with all requested rows, the next request asks for more rows. */
 const firstLimit = 1_000;
 
 export class PageSize {
   #limit: number = firstLimit;
   /** Largest number of rows that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /** Number of rows on a full page. Set only if the service returns fewer rows than requested. */
+  /**
+   * Number of rows on a full page, if the service returns fewer rows than requested. Undefined if it returns as many
+   * rows as requested.
+   */
   #cut: number | undefined;
   /** Largest number of rows on a page of the current read of the list. */
   #largest = 0;
-  /** Whether the previous page had fewer rows than were requested. */
+  /** Whether the previous page contained fewer rows than requested. */
   #wasShort = false;
 
   /** Number of rows to request next. */
@@ -32,8 +35,8 @@ export class PageSize {
   }
 
   /**
-   * Records a rejected number of rows. Returns false if another cause led to the rejection, or if no smaller number is
-   * left.
+   * Reduces the number of rows to request, because the service rejected a request. Returns false if the rejection has
+   * another cause, or if the number is already the smallest.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;

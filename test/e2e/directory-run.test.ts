@@ -252,7 +252,7 @@ describe.concurrent('invalid credentials end the run with status 1 and a remedy:
     [
       'an authority that is not known',
       { LOGFLEET_CA_FILE: '' },
-      /CertificateNotTrusted: .* the name of the file into LOGFLEET_CA_FILE/,
+      /CertificateNotTrusted: .* set LOGFLEET_CA_FILE to the name of the file/,
     ],
   ] as const)('%s', async ([, env, story], { tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });

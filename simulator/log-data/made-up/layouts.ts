@@ -19,7 +19,7 @@ export interface Layout {
   readonly delaysMs: Uint32Array;
   /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;
-  /** Indices of the messages in the block that arrive late, in ascending order. */
+  /** Indices, in ascending order, of the block's messages that are received late. */
   readonly late: Uint16Array;
   readonly rawBytes: number;
 }
@@ -86,7 +86,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // Squaring makes short delays more frequent than long delays.
+      // The square of the random number makes short delays more frequent than long delays.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

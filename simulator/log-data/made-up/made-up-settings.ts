@@ -1,4 +1,4 @@
-/** Settings of generated messages. Durations are in ms, and shares are fractions from 0 to 1. */
+/** Settings of generated messages. Durations are in ms. Shares, such as `oddShare`, are fractions from 0 to 1. */
 import type { FieldCase } from '../field-case.ts';
 
 export interface MadeUpSettings {
@@ -10,8 +10,8 @@ export interface MadeUpSettings {
   /** Milliseconds with an exact number of messages. */
   readonly dense: readonly DensePoint[];
   /**
-   * Groups of messages with equal times. Each group has `count` messages, and all groups together have the fraction
-   * `share` of all messages.
+   * Groups of messages that have the same time. Each group has `count` messages. `share` is the fraction of all
+   * messages that belong to such groups.
    */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
@@ -165,7 +165,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages that are not in the milliseconds of `dense`. */
+/** Returns the number of messages whose time is in none of the milliseconds that `dense` lists. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance between two stored positions of matches, in message blocks. */
+/** Initial number of message blocks between two stored positions. It doubles whenever too many positions are stored. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -36,7 +36,10 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the searched range to message number `end`. Stops earlier when the range contains `maxFound` matches. */
+  /**
+   * Extends the searched range up to, but not including, the rank `end` (number of newer messages). Stops as soon as
+   * the range contains `maxFound` matches.
+   */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -54,8 +57,8 @@ export class MatchIndex {
   }
 
   /**
-   * Returns the rank (number of newer messages) of match number `index`. If there are too few matches, returns the end
-   * of the range.
+   * Returns the rank (number of newer messages) of the match with this index, counted from 0. If the searched range has
+   * too few matches, returns the end of the range.
    */
   find(index: number): number {
     if (index >= this.#found) return this.#end;

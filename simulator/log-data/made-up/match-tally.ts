@@ -28,7 +28,9 @@ export class MatchTally {
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /** Number of message kinds that the aggregation can distinguish. */
+  /**
+   * Number of different message kinds. Two messages have the same kind if the aggregation reads equal values from them.
+   */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }
@@ -48,7 +50,7 @@ export class MatchTally {
     }
   }
 
-  /** Reports how many matches of each message kind were counted. Then resets all counts to zero. */
+  /** Reports the number of counted matches of each message kind, and resets these numbers to 0. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);
@@ -79,7 +81,8 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // If the aggregation reads message texts, each template is a kind of its own, because comparing long texts is slow.
+  // If the aggregation reads message texts, every template gets a message kind of its own, because comparing long texts
+  // would be slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether all messages of a template are equal in the fields `reads`, given by lower-case names. */
+/** Returns whether all messages of a template always have equal values in the fields `reads` (lower-case names). */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -18,7 +18,10 @@ export class TemplateMatches {
   readonly #templates: Uint8Array;
   /** Number of message templates to which the filter has been applied. */
   #asked = 0;
-  /** For each layout: number of matches in a message block, or -1 if the matches have not been counted yet. */
+  /**
+   * Number of matches in a full message block, by the number of its layout; -1 if the matches have not been counted
+   * yet.
+   */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {

@@ -8,15 +8,15 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 /** Reports the matches since the last call of `end`. */
 export interface NewMatches {
   /**
-   * Estimated number of messages that are examined per match. It is at most 1, because equal matches can be counted
-   * together.
+   * Estimated number of messages that are examined per match. It is 1 if each match is examined, and smaller if equal
+   * matches are counted together.
    */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
   /** Reports the matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Reports all counted matches that have not been reported yet. */
+  /** Reports the counted matches that the listener has not received yet. */
   end(): void;
 }
 
@@ -74,8 +74,8 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // In each time slice, the search examines one message of each kind, and one more message to find the start of the
-    // time slice.
+    // To count a time slice, the search examines one message of each kind, and one more message to find the start of
+    // the time slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -108,8 +108,8 @@ class CountedByKind implements NewMatches {
   }
 
   /**
-   * Returns the start of the message's time slice. If the time slice is new, first reports the matches of the time
-   * slice before.
+   * Returns the start time of the time slice that contains the message. If the former message was in another time
+   * slice, first reports the matches of that time slice.
    */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;

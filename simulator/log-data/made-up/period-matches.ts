@@ -6,20 +6,23 @@ import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A time range [fromMs, toMs), extended by those messages of the millisecond `fromMs - 1` that were searched. */
+/**
+ * Time range [fromMs, toMs) of a search. If the search stopped inside the millisecond `fromMs - 1`, the searched
+ * messages of this millisecond also belong to the range.
+ */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Rank (number of newer messages) of the oldest searched message if the search ended inside the millisecond `fromMs -
-   * 1`. Otherwise -1, because no message of that millisecond is searched.
+   * Rank (number of newer messages) of the oldest searched message if the search stopped inside the millisecond `fromMs
+   * - 1`. Otherwise -1, because the search has examined no message of this millisecond.
    */
   readonly partRank: number;
 }
 
 /**
- * Positions of messages, counted from the newest message. All messages in [sure, doubtful) are in the time range. The
- * other messages in [begin, end) may be in the time range, and must be checked.
+ * Limits of ranks (numbers of newer messages). All messages in [sure, doubtful) are in the time range. The messages in
+ * [begin, sure) and [doubtful, end) must be checked, because some of them may be outside the time range.
  */
 export interface PeriodRanks {
   readonly begin: number;
@@ -71,7 +74,10 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns how many of the messages [from, to), counted from the newest message, match and are in the time range. */
+  /**
+   * Returns the number of matches in the time range `period` whose ranks are in [from, to). The rank of a message is
+   * the number of newer messages.
+   */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {
@@ -82,8 +88,8 @@ export class PeriodMatches {
   }
 
   /**
-   * Calls `take` for the matches of the period among messages [from, to), after the first `skip` matches. Stops when
-   * `take` returns false.
+   * Calls `take` for each match in the time range `period` whose rank is in [from, to). Omits the first `skip` matches,
+   * and stops when `take` returns false.
    */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
@@ -102,7 +108,8 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // Only late messages can have a receipt time after the end of the period, so no other message needs a check.
+      // In this block, only late messages can be received after the end of the time range. Therefore, only late
+      // messages are checked.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -154,7 +161,8 @@ export class PeriodMatches {
 }
 
 /**
- * The messages [first, end) of a message block. `rank` is the rank of the message `first` (number of newer messages).
+ * Messages of a block from index `first` up to, but not including, index `end`. `rank` is the number of messages that
+ * are newer than the first of these messages.
  */
 interface BlockPart {
   readonly layout: Layout;

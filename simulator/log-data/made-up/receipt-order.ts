@@ -8,10 +8,13 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Estimated time in microseconds to check whether a message is part of the current batch. */
+/** Estimated time in microseconds to check whether a message belongs to the current batch. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the messages of a range, latest receipt first, as ranks (numbers of newer messages). */
+/**
+ * Lists the messages of a range by their ranks (numbers of newer messages). The message that was received last comes
+ * first.
+ */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

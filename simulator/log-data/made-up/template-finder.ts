@@ -16,8 +16,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Limits for the length of a repeated search step. They are fractions of the length of the step that found too many
- * matches.
+ * Limits for the length of a repeated search step. If a search step finds too many matches, it is repeated with 1/16 to
+ * 3/4 of its length.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
@@ -29,15 +29,21 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Finds the matches for result pages. The index contains only matches whose position can no longer change. */
+  /**
+   * Positions of the matches for result pages. The index contains only matches whose position in the result can no
+   * longer change.
+   */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the milliseconds that the search has covered completely. */
+  /** Number of matches in all milliseconds that the search has covered completely. */
   #full = 0;
-  /** Number of matches in the single millisecond in which the search reached `maxMatches` and stopped. */
+  /**
+   * Number of found matches in the millisecond in which the search reached `maxMatches`. 0 if the search did not stop
+   * inside a millisecond.
+   */
   #part = 0;
 
   constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxExamined: number) {
@@ -75,7 +81,7 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Returns the time back to which the search must go to search `blocks` more message blocks. Returns -Infinity if
+   * Returns the time down to which the search must continue to cover `blocks` more message blocks. Returns -Infinity if
    * fewer blocks are left.
    */
   #timeBehind(blocks: number): number {
@@ -95,20 +101,20 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the number of messages that are in the searched range or newer than it. */
+  /** Returns the number of messages between the newest message and the start of the searched range. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
   }
 
   /**
-   * Extends the searched range back to `targetMs` in steps. Each step is twice as long as the step before, until a step
-   * finds too many matches. That step is repeated with a shorter length.
+   * Extends the searched range back to `targetMs` in steps. The length of the steps doubles until a step finds too many
+   * matches. Such a step is repeated with a shorter length.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // If every message matches, a time range of this length contains enough messages to reach `maxMatches`.
+    // Length of a time range that contains enough messages to reach `maxMatches`, if every message matches.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;

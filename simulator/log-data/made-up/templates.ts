@@ -17,7 +17,8 @@ export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messa
 const idDigits = 18;
 
 /**
- * JSON of a message template as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages.
+ * JSON of a message template as bytes, `{"map":{…}},`. The other members are offsets of the digits that differ from
+ * message to message.
  */
 export interface Rendering {
   readonly bytes: Buffer;
@@ -60,7 +61,7 @@ export class Templates {
     return this.#templates[number] as Template;
   }
 
-  /** Selects a message template by the random number `draw` in [0, 1). */
+  /** Returns the index of a random message template. `draw` is the random number, in [0, 1). */
   drawn(isLarge: boolean, draw: number): number {
     const large = this.count - this.#typical;
     return isLarge ? this.#typical + Math.floor(draw * large) : Math.floor(draw * this.#typical);
@@ -81,8 +82,8 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
 }
 
 /**
- * Creates a message template. `wanted` computes the size of the whole JSON from the size of the JSON without `_raw`,
- * both in bytes.
+ * Creates a message template. `wanted` returns the size in bytes that the template's JSON must have. The argument of
+ * `wanted` is the size in bytes of the JSON without `_raw`.
  */
 function template(
   settings: MadeUpSettings,

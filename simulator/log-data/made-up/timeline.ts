@@ -17,7 +17,7 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** Consecutive messages: several whole message blocks, or a part of a single message block. */
+/** A range of consecutive messages: either several whole message blocks, or a part of one message block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
@@ -41,14 +41,17 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
 export class Block {
   readonly number: number;
   readonly layout: Layout;
-  /** The block contains the messages [firstRank, endRank), counted from the newest message. */
+  /**
+   * The block contains the messages with ranks in [firstRank, endRank). The rank of a message is the number of newer
+   * messages.
+   */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
   /**
-   * Factor by which the relative ages of the block's messages are multiplied. It is 1 in a full block. In a block with
-   * fewer messages, it adapts the ages to the fraction of the block's time that these messages cover.
+   * Factor by which the relative ages of the block's messages are multiplied. It is 1 in a full block. A block with
+   * fewer messages covers a shorter time, so another factor fits the ages to this time.
    */
   readonly #narrowing: number;
 
@@ -126,7 +129,7 @@ export class Timeline {
     return this.rows;
   }
 
-  /** Returns how many messages of the time span have the time `timeMs` or a later time. */
+  /** Returns the number of messages in the time span whose time is `timeMs` or later. */
   #rowsSince(span: Span, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);

@@ -1,6 +1,6 @@
 /**
  * Log messages that the simulated collectors send. Some aggregations, such as `count by _collectorid`, need only the
- * number of messages. The simulator then does not create the messages.
+ * number of messages. For these aggregations, messages are counted without being created.
  */
 import type { Filter, Row } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Only messages that were received before this time exist. */
+  /** Time in ms since the epoch. Searches find only messages that were received before this time. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -111,17 +111,17 @@ class RankList implements MatchStore {
 const countedMs = 60 * 60_000;
 
 /**
- * Finder for filters that select collectors. It counts the messages of matching collectors. It creates messages only if
- * fields of messages are needed.
+ * Search whose filter has the same result for all messages of a collector, so the messages of a matching collector are
+ * only counted. Single messages are created only if their fields are needed.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Examines messages one by one. Undefined while it is enough to count messages. */
+  /** Search that examines messages one by one. Undefined until counting the messages is no longer enough. */
   #single: RowFinder | undefined;
-  /** Examines messages one by one to fill pages. */
+  /** Search that examines messages one by one to fill result pages. */
   #pages: RowFinder | undefined;
   #found = 0;
   #reachedMs: number;
@@ -186,8 +186,8 @@ class StreamFinder implements Finder {
   }
 
   /**
-   * Returns a finder that examines single messages. It has examined all messages from the end of the range back to
-   * `reachedMs`.
+   * Returns a search that examines messages one by one. It has already examined all messages from the end of the range
+   * back to `reachedMs`.
    */
   #examined(): RowFinder {
     if (this.#single) return this.#single;

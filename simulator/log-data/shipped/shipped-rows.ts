@@ -37,7 +37,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   /** JSON of the last requested message. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
-  /** Creates the messages of the given collectors from `startMs` on. */
+  /** Creates the messages that the given collectors send at or after `startMs`. */
   constructor(streams: readonly Stream[], startMs: number, seed: number) {
     this.#streams = streams;
     this.#endMs = startMs + maxSpanMs;

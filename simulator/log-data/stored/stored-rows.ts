@@ -25,7 +25,8 @@ class Columns {
   readonly receiptTimesMs: number[] = [];
   readonly rawBytes: number[] = [];
   /**
-   * For each message: its chunk, the start and length of its JSON in the chunk, and the start of `_raw` in the JSON.
+   * The following lists have one element for each message. They locate its JSON: the chunk, the start and length of the
+   * JSON in the chunk, and the start and end of `_raw` in the JSON.
    */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
@@ -87,11 +88,11 @@ export class StoredRowsBuilder {
   }
 }
 
-/** Messages, each found by its rank (number of newer messages). */
+/** Messages that are read by their rank. The rank of a message is the number of newer messages. */
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** All messages, latest receipt first, as ranks (numbers of newer messages). */
+  /** Ranks (numbers of newer messages) of all messages. The message that was received last comes first. */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;
@@ -153,7 +154,9 @@ export class StoredRows implements RowWriter {
     return new StoredRow(this, rank);
   }
 
-  /** Returns a part of a message as a JSON object: only `_raw`, or all other fields. */
+  /**
+   * Returns a JSON object with the field `_raw` of a message (`raw`), or with all other fields of the message (`rest`).
+   */
   textOf(rank: number, part: 'raw' | 'rest'): string {
     const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
     const start = this.#starts[rank] as number;

@@ -13,7 +13,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface Sample {
   readonly data: LogData;
-  /** Time range that contains all message times and receipt times. */
+  /** `fromMs` and `toMs` limit a time range that contains all message times and receipt times. */
   readonly fromMs: number;
   readonly toMs: number;
 }

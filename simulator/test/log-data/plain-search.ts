@@ -78,7 +78,9 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  /** Returns the matching messages that `search` has not found, although it has reached their time. */
+  /**
+   * Returns the matching messages that this simple search has not found yet, although `search` has reached their time.
+   */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }

@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/^```query\n([\s\S]*?)^```$/gm)].flatMap(([, 
   block.trim().split('\n'),
 );
 
-/** Returns the table rows of the page in which both cells consist of code. */
+/** Returns both cells of every two-column table row on the page whose cells contain only code. */
 function codeRows(): readonly (readonly [string, string])[] {
   const rows = page.matchAll(/^\| `((?:[^`|]|\\\|)+)` \| `((?:[^`|]|\\\|)+)` \|$/gm);
   return [...rows].map(([, left = '', right = '']) => [left.replaceAll('\\|', '|'), right.replaceAll('\\|', '|')]);

@@ -88,7 +88,8 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // With `histogramFirst`, the histogram can already count messages that the search has not found yet.
+        // With `histogramFirst`, the histogram is ahead of the search, so it can count more messages than the search
+        // has found.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);
       },

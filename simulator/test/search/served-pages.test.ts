@@ -35,7 +35,9 @@ interface Running {
   readonly journal: readonly JournalEntry[];
   /** Sends a request for the search job of the test. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
-  /** Returns status and headers of a page. The body is not read yet. */
+  /**
+   * Requests a page, and returns the answer as soon as its status and headers have arrived. The body is not read yet.
+   */
   openPage(): Promise<IncomingMessage>;
 }
 
@@ -79,8 +81,8 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
 /**
- * Returns log data with one page of 64 MB, which exceeds the buffers of the sockets. `made` counts the chunks that were
- * created so far.
+ * Returns log data with a single page of 64 MB, which is more than the buffers of the sockets can contain. `made` is
+ * the number of chunks that were created so far.
  */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');

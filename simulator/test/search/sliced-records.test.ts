@@ -24,7 +24,10 @@ const data = madeUpData(
   }),
 );
 
-/** The same log data, but its searches report each message separately, not as counts of equal messages. */
+/**
+ * Contains the same messages as `data`, but its searches report each message separately. They do not count equal
+ * messages together.
+ */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {
