@@ -188,7 +188,10 @@ export class ServiceModel {
     return jobs.hasUnfinished ? 'later' : 'never';
   }
 
-  /** Records the end of a request in the journal. `answered` is false if the client did not get the whole answer. */
+  /**
+   * Ends a request that was in flight, and writes its journal entry. `answered` is false if the client did not get the
+   * whole answer.
+   */
   finish(token: RequestToken, atMs: number, answered = true): void {
     const end = this.advance(atMs);
     if (token.accessId !== undefined) this.#limits.leave(token.accessId);

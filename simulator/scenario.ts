@@ -187,7 +187,7 @@ export interface OutcomeScenario {
   readonly duration?: DurationRange;
   /**
    * Limits the outcome to the first upgrades of each collector. The value is the number of these upgrades. By default,
-   * the outcome applies to all upgrades.
+   * every upgrade can have the outcome.
    */
   readonly attempts?: number;
   /** Limits the outcome to upgrades to this build. */

@@ -62,8 +62,8 @@ export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // If the names of an operator's added fields are unknown, or if it adds none, later operators may depend on it. It
-    // is therefore kept.
+    // An operator without known added fields may hide fields, or add fields whose names are unknown. Later operators
+    // may depend on such changes, so the operator is kept.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();

@@ -182,8 +182,8 @@ export class FleetListing {
   }
 
   /**
-   * Monotonic time in ms at which the newest successful request for this page was sent. Undefined if the page has not
-   * been read since the last read of the whole list.
+   * Returns the monotonic time in ms at which the newest successful request for this page was sent. Returns undefined
+   * if the page has not been read since the last read of the whole list.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
@@ -217,8 +217,8 @@ export class FleetListing {
   }
 
   /**
-   * Sets how often the whole list is read for a policy, and which changes the policy is notified of. Applies until the
-   * next call of `attend` for the policy.
+   * Sets how often the whole list is read for a policy, and which changes the policy is notified of, until the policy's
+   * next decision.
    * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isAtRest`:
    * true if the policy is notified only of changes that concern it
    */
@@ -553,8 +553,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // The sweep reads all pages. If no single page is requested any more, its success therefore also ends the failure
-    // of page reads.
+    // A sweep reads all pages. If no single page is requested any more, an answer to the sweep therefore also ends the
+    // failure of page reads.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

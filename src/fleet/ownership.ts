@@ -137,8 +137,8 @@ export class Ownership {
   }
 
   /**
-   * Policy with the highest precedence that claims the collector. It owns the collector, unless an upgrade by another
-   * policy runs.
+   * Returns the policy with the highest precedence that claims the collector. This policy owns the collector, unless an
+   * upgrade by another policy runs.
    */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
@@ -165,8 +165,8 @@ export class Ownership {
   }
 
   /**
-   * Monotonic time in ms at which an upgrade of this collector by another policy ended. Undefined if there was no such
-   * upgrade.
+   * Returns the monotonic time in ms at which an upgrade of this collector by another policy ended. Returns undefined
+   * if there was no such upgrade.
    * @param isForgotten true if this policy's ledger has no entry for the collector; an accepted upgrade by this policy
    * then also counts
    */

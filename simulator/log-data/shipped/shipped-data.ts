@@ -119,7 +119,7 @@ class StreamFinder implements Finder {
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Search that examines messages one by one. Undefined until counting the messages is no longer enough. */
+  /** Search that examines messages one by one. It is created when counting the messages is no longer enough. */
   #single: RowFinder | undefined;
   /** Search that examines messages one by one to fill result pages. */
   #pages: RowFinder | undefined;
