@@ -14,8 +14,8 @@ export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Rank (number of newer messages) of the oldest searched message if the search stopped inside the millisecond `fromMs
-   * - 1`. Otherwise -1, because the search has examined no message of this millisecond.
+   * Rank (number of newer messages) of the oldest searched message, if the search stopped inside the millisecond
+   * `fromMs - 1`. Otherwise -1, because the search has examined no message of this millisecond.
    */
   readonly partRank: number;
 }
