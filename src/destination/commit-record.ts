@@ -48,8 +48,7 @@ const committedFile = object({
 export type CommittedFile = Stored<typeof committedFile>;
 
 /**
- * Source of the row count with which a commit record's rows were compared (E6): the search job, an aggregation or a
- * histogram.
+ * Origin of the count that confirmed the rows of a commit record (E6): the search job, an aggregation or a histogram.
  */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;

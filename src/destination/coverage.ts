@@ -48,7 +48,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges for which a later round has new segments, in order of time. */
+  /** Time ranges that later rounds search again, in order of time. */
   readonly holes: readonly TimeRange[];
 }
 

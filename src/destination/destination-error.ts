@@ -20,7 +20,7 @@ const kinds = {
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** An object differs from the one that logfleet wrote. */
+  /** A stored object differs from the object that logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** The object is in the store's archive and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
@@ -37,7 +37,7 @@ export function destinationError(failure: DestinationFailure, message: string, c
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** Error for an object that is too large to be logfleet's. */
+/** Error for an object that is larger than any object that logfleet writes. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
   return destinationError(
     'damaged',

@@ -40,7 +40,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values besides the number of rows that are compared with the service. */
+/** Values that are compared with the service in addition to the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -56,7 +56,7 @@ export const provenMembers = {
   ...range,
   /** Count, size and times of the written rows. */
   figures: rangeFigures,
-  /** Values besides the number of rows that were compared with the service. */
+  /** Values that were compared with the service in addition to the number of rows. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),

@@ -106,7 +106,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if the column of the current CSV cell is needed. Until the header is read, every cell is needed. */
+  /** True if the text of the current CSV cell is needed. All cells of the header are needed. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

@@ -28,8 +28,8 @@ export interface UploadRequests {
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
   /**
-   * Creates the object from its uploaded parts, unless the object exists. `last` is the last part if `isSequential`,
-   * otherwise empty.
+   * Creates the object from its uploaded parts, unless the object exists. `last` is the last part if `isSequential` is
+   * true; otherwise, `last` is empty.
    */
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload. */
@@ -72,7 +72,7 @@ export class PartedUpload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent when more data follows. A small file is therefore sent without parts.
+      // A full part is sent only when more data follows, so a small file is sent without parts.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);

@@ -54,7 +54,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Asks the store for this file alone, because a list of objects may lack new ones. */
+/** Requests the file itself, because the store's list of objects may lack new files. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;

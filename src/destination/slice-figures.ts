@@ -37,7 +37,9 @@ const hash = text(/^[0-9a-f]{32}$/);
 /** Message counts, sizes and times of an interval, with hashes instead of single values. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** Time slices at the boundaries of the interval. A neighbouring interval has rows in the same time slices. */
+  /**
+   * Time slices that contain a boundary of the interval. A neighbouring interval may have rows in the same time slices.
+   */
   shared: list(sliceFigures),
   /** One hash for each kind of value, such as sizes. Absent if a value is unknown. */
   whole: object({

@@ -14,7 +14,7 @@ export interface StoreErrorRules {
   /** Failures by HTTP status, for the statuses that have a different meaning in this store than in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
-  /** Returns the message for users. The default is the whole message. */
+  /** Returns the part of the error's message that users see. If absent, users see the whole message. */
   readonly messageOf?: (cause: Error) => string;
   /** Returns a copy of the error without secrets. */
   readonly withoutSecrets?: (cause: unknown) => unknown;
@@ -74,7 +74,7 @@ export class StoreErrors {
 const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Meaning of HTTP statuses, for answers whose error code is not listed. */
+/** Failures by HTTP status, for answers whose error code is not listed. */
 const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',

@@ -246,7 +246,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The file has an invalid row. The whole file is read again to compute its checksum.
+    // The file contains an invalid row, so reading stopped early. The whole file is read again to compute its checksum.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }

@@ -1,8 +1,8 @@
 /**
  * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`) and writes its status.
  *
- * When the account, the destination or the spec changes, running searches are finished first. If one of them cannot be
- * read, the work continues with the previous one.
+ * When the account, the destination or the spec changes, running searches are finished first. If the new values cannot
+ * be read, the work continues with the previous values.
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -79,7 +79,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** Promise that resolves when the previous work has ended. Undefined if no previous work is running. */
+  /** Promise that resolves when the work that is being stopped has ended. Undefined if no work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
@@ -89,9 +89,15 @@ export class ExportRuntime {
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /** Last error that was checked for refused credentials, so that each error discards the credentials only once. */
+  /**
+   * Last error that was checked for refused credentials. Each error is checked once, so that it discards the
+   * credentials at most once.
+   */
   #lastCredentialsFailure: LogfleetError | undefined;
-  /** Error to show while the service rejects the access key (401). It names the Secret instead of a single request. */
+  /**
+   * Error that the status shows while the service rejects the access key (401). This error names the Secret instead of
+   * a single request.
+   */
   #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -206,7 +212,8 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // Until the destination is read again, a complete export stays complete.
+    // If the status shows that the export is complete, the export is reported as complete until the destination has
+    // been read.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
@@ -214,7 +221,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work continues until the status shows that the export is complete.
+    // The work is closed only when the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -315,7 +322,10 @@ export class ExportRuntime {
     return Date.parse(time) - this.#options.clock.now();
   }
 
-  /** True if the estimated end is late enough to be shown. The next status must be written before the estimated end. */
+  /**
+   * True if the next status is written before the estimated end. Otherwise, the end is not shown, because it would pass
+   * while the status still shows it.
+   */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
@@ -379,8 +389,8 @@ export class ExportRuntime {
 }
 
 /**
- * The status gets a new estimate this number of ms before the estimated end, because times in the status have whole
- * seconds.
+ * Time in ms before the estimated end at which the status gets a new estimate. It is one second, because times in the
+ * status have whole seconds.
  */
 const estimateMarginMs = 1_000;
 

@@ -4,7 +4,7 @@
 export const usualChunkBytes: number = 512 * 1024;
 /** Maximum number of returned chunks that are kept for reuse. */
 const maxSpare = 4;
-/** Returned chunks of the usual length, shared by all files. */
+/** Unused chunks of the usual length. All files return chunks to this list, and take chunks from it. */
 const usualSpare: Buffer[] = [];
 const noBuffer = Buffer.alloc(0);
 
@@ -71,7 +71,7 @@ export class ByteSpool {
     this.buffer = noBuffer;
   }
 
-  /** Takes a chunk back from the caller, and may then overwrite the chunk's memory. */
+  /** Takes a chunk back from the caller. The memory of the chunk may then be overwritten. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

@@ -1,6 +1,6 @@
 /**
- * Columns of an export's files: the fields that the user chose, or all known fields (2.5). All files of an export have
- * the same columns.
+ * Columns of an export's files: the fields that the user chose, or all known fields. All files of an export have the
+ * same columns.
  */
 
 /** Type of a column. `integer` has 64 bits. `instant` is milliseconds since the epoch. */
@@ -21,7 +21,7 @@ export interface ColumnSet {
   readonly columns: readonly Column[];
   /** Name of the extra column. It contains all members of a row without a column, as one JSON object. */
   readonly restName: string;
-  /** Whether the files have an extra column for members without a column. */
+  /** True if the files have an extra column for the members of a row that have no column of their own. */
   readonly keepsOthers: boolean;
 }
 
@@ -30,7 +30,7 @@ export function messageColumns(chosen: readonly string[], described: readonly De
   return recordColumns(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for records of an aggregation (2.6). */
+/** Returns the columns for records of an aggregation. */
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);
@@ -40,8 +40,8 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
 }
 
 /**
- * Returns the name of a service's own field in lower case, because the service spells these names differently. Other
- * names stay unchanged.
+ * Converts the name of a field that the service itself defines, such as `_messageTime`, to lower case, because its
+ * spelling varies. Other names stay unchanged.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;

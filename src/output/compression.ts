@@ -136,7 +136,8 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
 }
 
 /**
- * Bytes that show two flush markers (empty blocks) in a row: the end of the first marker and the whole second marker.
+ * Bytes that identify two consecutive flush markers (empty blocks): the end of the first marker and the whole second
+ * marker.
  */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;

@@ -68,7 +68,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   let end = at;
   let next = from;
   while (next < to) {
-    // `plainEnd` may read one byte more, because that byte is the closing quote, at which it always stops.
+    // `plainEnd` may read one byte beyond the string. That byte is the closing quote, at which `plainEnd` always stops.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;

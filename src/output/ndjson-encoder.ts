@@ -10,7 +10,9 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
-  /** Start of the rows that were not yet searched for line breaks. `#lineEnds` contains the ends of these rows. */
+  /**
+   * Start of the rows in which line breaks are not replaced yet. `#lineEnds` contains the end of each of these rows.
+   */
   #from = 0;
   readonly #lineEnds: number[] = [];
 
@@ -85,7 +87,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The text begins with the comma before the first value. The opening brace replaces this comma.
+    // Each member begins with a comma. The opening brace replaces the first comma.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

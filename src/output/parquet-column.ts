@@ -66,7 +66,10 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
   return { element: elementOf(name, 'text'), store, add };
 }
 
-/** Returns a function that adds integers or times. Values with at most `mostPlainDigits` digits need no check. */
+/**
+ * Returns a function that adds integers or times to a column. A value with at most `mostPlainDigits` digits is added
+ * without a call of `read`, which is faster.
+ */
 function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {
     const start = (row.starts[column] as number) + 1;

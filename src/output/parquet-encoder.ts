@@ -32,7 +32,7 @@ export interface ParquetOptions {
 
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
-  /** Extra column for values without another column. Absent if all columns are texts. */
+  /** Extra column for values that fit into no other column. Absent if the file needs no such column. */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
   readonly all: readonly ParquetColumn[];

@@ -157,7 +157,7 @@ export class PageWriter {
     this.#out.offset += packed.length;
   }
 
-  /** Writes a page of indexes into a dictionary with `dictionarySize` entries. */
+  /** Writes a page of dictionary indexes. The dictionary has `dictionarySize` entries. */
   indexes(present: Uint8Array, indexes: Int32Array, dictionarySize: number): void {
     const bits = Math.ceil(Math.log2(dictionarySize));
     const { values } = this.#memory;

@@ -21,7 +21,9 @@ interface KnownName {
   readonly column: number;
 }
 
-/** Maximum number of member names to remember, because ids may be used as names. */
+/**
+ * Maximum number of member names that are remembered. A query can return ids as names, so there is no natural limit.
+ */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
@@ -49,7 +51,7 @@ export class RowColumns {
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Adds the exact names last, so that they take precedence over other spellings.
+    // The exact names are added last, so that they replace equal names that were converted to lower case.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -152,8 +154,8 @@ export class RowColumns {
 export const restBytes = 2;
 
 /**
- * Writes all members without a column as one JSON object. Returns its length, or 0 without such members. `members`
- * contains the start of each name and the end of each value.
+ * Writes all members that have no column as one JSON object. Returns the object's length, or 0 if there are no such
+ * members. `members` contains the start of each name and the end of each value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

@@ -13,8 +13,8 @@ export interface RowEncoder {
   /** Memory in bytes that unwritten rows take. Absent if the encoder writes rows immediately. */
   readonly heldBytes?: number;
   /**
-   * True if the file must get no more rows. Absent if the format has no limit of its own, because then only the size of
-   * the file is limited.
+   * True if no more rows may be added to the file. Absent if the format sets no limit, so that only the size of the
+   * file is limited.
    */
   readonly isFull?: boolean;
   /** Number of values that are stored in the extra column, because they do not have the type of their own column. */

@@ -56,7 +56,10 @@ export class TextStore {
     this.#addRow(0);
   }
 
-  /** Writes all texts of the column. Returns the smallest and the largest text, or undefined if texts hardly repeat. */
+  /**
+   * Writes all texts of the column. Returns the smallest and the largest text, or undefined if most texts are
+   * different.
+   */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
     if (!this.#repeats) {
@@ -92,7 +95,7 @@ export class TextStore {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** True if a dictionary would take at most half of the space. */
+  /** True if the dictionary and its indexes take at most half of the space that the texts of all rows would take. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;

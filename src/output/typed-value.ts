@@ -1,6 +1,6 @@
 /**
- * Parses values for typed columns. The service writes all values as strings, and some integers as `1.788E12` (2.5,
- * 10.3). A text that would lose precision goes to the extra column.
+ * Parses values for typed columns. The service writes all values as strings, and some integers as `1.788E12` (sections
+ * 2.5 and 10.3 of docs/service.md). A text that would lose precision is stored in the extra column.
  */
 
 /** Result of parsing a text. `fits` is false if the text has no exact value of this type. */
@@ -64,7 +64,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether a double keeps all digits of the text. */
+/** Returns whether the double `value` has all digits of `text`. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

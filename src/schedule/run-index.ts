@@ -80,8 +80,8 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
 /** Returns the state of a run from its conditions and its deletion time. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // The condition `Complete` alone is not enough. A schedule record also needs the manifest and the fingerprint, which
-  // a user may have removed from the status.
+  // A schedule record needs the manifest and the fingerprint of the run. A user may have removed them from the status,
+  // so the condition `Complete` alone is not enough.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

@@ -89,7 +89,7 @@ export interface ScheduleDecision {
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Time before which everything is exported, counted from the start of the schedule. */
+  /** Time up to which everything since the start of the schedule is exported. */
   readonly coveredUntilMs: number;
   /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
@@ -119,7 +119,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // Active runs are subtracted from the number of failed runs that is still allowed, because each active run can fail.
+  // Each active run can fail, so active runs also count toward the maximum number of failed runs.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -157,8 +157,8 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // After a change of the cron schedule, an existing run can end later than the last cron time. Runs in the future are
-  // ignored here, because a wrong clock may have created them.
+  // After a change of the cron schedule, an existing run can end later than the last cron time, so the end of this run
+  // also counts. Runs in the future are ignored, because a wrong clock may have created them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);

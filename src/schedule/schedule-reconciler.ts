@@ -77,7 +77,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Always true, because a schedule does no work between two reconciles. */
+  /** Returns whether the process may exit. Always true, because a schedule does no work between two reconciles. */
   drained(): boolean {
     return true;
   }

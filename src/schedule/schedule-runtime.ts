@@ -150,7 +150,8 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A run that is deleted to be repeated is removed from the status, unless a new run of the same name is announced.
+    // A run that is deleted to be repeated is removed from the status. Only a new run of the same name stays in the
+    // status.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;

@@ -1,7 +1,10 @@
 /** Lists of time ranges that are in ascending order and neither touch nor overlap. */
 import type { TimeRange } from '../api/time-range.ts';
 
-/** Returns the time ranges that any of the spans contains. The spans may be unsorted and overlap. */
+/**
+ * Returns the union of the spans, in ascending order and without overlaps. The spans themselves may be unsorted and
+ * overlap.
+ */
 export function union(spans: Iterable<TimeRange>): readonly TimeRange[] {
   const merged: { fromMs: number; toMs: number }[] = [];
   for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {

@@ -79,7 +79,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // Without an expected size, `hasMark` also finds an object of the wrong size. Such an object must be removed, too.
+    // The expected size is dropped, so that `hasMark` also finds an object of the wrong size. Such an object must be
+    // removed, too.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });

@@ -141,7 +141,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     } while (ContinuationToken !== undefined);
   }
 
-  /** Removes an object. The content of a locked object stays. */
+  /** Removes an object. If the object is locked, the store keeps its content. */
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {

@@ -228,7 +228,7 @@ function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 32);
 }
 
-/** Reads the Job's request limits from annotations. Returns undefined if missing or invalid. */
+/** Reads the request limits of a Job from its annotations. Returns undefined if they are missing or invalid. */
 export function readShare(from: Readonly<Record<string, string>>): HeldShare | undefined {
   const { user, workers, share } = recordOfJson(from[jobAnnotations.share] ?? '') ?? {};
   if (typeof user !== 'string' || !isPositive(workers) || !isRecord(share)) return undefined;

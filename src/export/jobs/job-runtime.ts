@@ -50,7 +50,7 @@ const noCluster =
   'Kubernetes Jobs need a cluster, but this export is in a directory: remove execution from its manifest, and logfleet exports in its own process';
 
 const afterFormerJob =
-  'The export starts a new Kubernetes Job about a minute after its former Job and the pods of this Job have ended.';
+  'The export starts a new Kubernetes Job about a minute after the former Job and its pods have ended.';
 
 /** Result of one reconcile. `delayMs` is the time until the next one. */
 interface Found {
@@ -85,7 +85,9 @@ export class JobRuntime {
     return this.#isLeft;
   }
 
-  /** True if nothing is left to do until something changes. */
+  /**
+   * True if the export has ended or waits for a user, and no status must be written. The runtime can then be dropped.
+   */
   get isDormant(): boolean {
     return this.#isDormant && !this.#publisher.heldBack;
   }

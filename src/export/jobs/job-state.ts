@@ -18,9 +18,7 @@ export const againText = `Give the annotation ${annotations.requestedAt} a new v
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /**
-   * Reason and message of this state for the export's status. The status shows them until a pod has reported a result.
-   */
+  /** Reason and message that the export's status shows as long as no pod has reported a result. */
   readonly reason: string;
   readonly message: string;
   /** Report of the pod that decides the Job's result. Undefined until this pod has reported. */

@@ -42,7 +42,7 @@ export interface PlanOptions {
 export interface PlanningWait {
   /** Wall time at which the planning continues; undefined if the planning does not wait. */
   readonly settlesAtMs: number | undefined;
-  /** True if the service has accepted credentials and query. */
+  /** True if the service has accepted the credentials and the query. */
   readonly isTried: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
-/** How the number of rows was determined before the searches of the export start. */
+/** Method that determined the number of rows before the searches of the export start. */
 export type RowsBasis =
   /** The rows were counted by an aggregation or by a single complete search. */
   | 'Counted'
@@ -91,7 +91,8 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, task } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-  // If another process wrote the same plan, the open search job is still used.
+  // If another process wrote the same plan, the open search job searches a segment of that plan, so the job is still
+  // used.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -107,7 +108,10 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
 
 /** Maximum wait in ms for the end of the first search. If the search takes longer, the range becomes one segment. */
 const longestWaitMs = 30 * 60_000;
-/** Maximum wait in ms for a free search job to count rows. The planning may itself use the last free job. */
+/**
+ * Maximum wait in ms for a search job that counts rows. The wait is limited, because the planning itself may use the
+ * last free search job.
+ */
 const longestTurnMs = 60_000;
 /**
  * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. Row counts by receipt time are
@@ -121,7 +125,7 @@ const receiptRatio = 0.9;
 const shortWaitMs = 10_000;
 /** Length in ms of the time range of a test search. */
 const trialMs = 1_000;
-/** Maximum sleep in ms, because the wall clock may be changed. */
+/** Maximum duration of one sleep in ms. Longer waits are divided, because the wall clock may be changed meanwhile. */
 const longestSleepMs = 60_000;
 
 class RangePlanning {
@@ -257,7 +261,8 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // If the service cut a search by receipt time short, rows may be missing anywhere.
+    // A search by receipt time that was cut short may lack rows anywhere in its range, so no part of the range is
+    // complete.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
@@ -269,7 +274,8 @@ class RangePlanning {
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // The oldest row found is outside the newest segment, which proves that the segment is complete.
+      // The oldest row that the search found is not counted here. It is outside the newest segment, which proves that
+      // the segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -308,8 +314,8 @@ class RangePlanning {
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
   /**
-   * How the row counts of the segments were determined. If the service cut the first search short, `Counted` means that
-   * an aggregation counted the rows.
+   * Method that determined the row counts of the segments. If the service cut the first search short, `Counted` means
+   * that an aggregation counted the rows.
    */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;

@@ -22,7 +22,7 @@ export interface SegmentsInput {
   readonly slices: readonly SliceCount[];
   /** Number of rows at which the service cuts a search short. */
   readonly limit: number;
-  /** A search has already found this number of rows at the end of the range. */
+  /** Number of rows at the end of the range that a search has already found. */
   readonly foundRows: number;
 }
 
@@ -34,7 +34,7 @@ export const requestsOfCount = 4;
 /** Segments in order of time. A range without rows is one segment. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
-  // The size of a plan is limited. A plan that would have too many segments gets larger ones.
+  // The number of segments in a plan is limited. If there would be too many segments, larger segments are used.
   for (let times = 1; ; times *= 2) {
     const segments = segmentsOf(input, times * fullestRows(limit));
     if (segments.length <= maxSegments) return segments;
@@ -55,7 +55,7 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = most
   }));
 }
 
-/** Best number of rows for a search: the fewest requests per row. */
+/** Returns the number of rows for which a search needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
   const most = Math.max(1, limit - 1);
   const inWholePages = Math.floor(most / maxPageRows) * maxPageRows;
@@ -74,7 +74,7 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
 
 /**
  * Returns the minimum number of requests for a segment. A segment with more rows than one search returns needs several
- * searches, and a count after each search that is cut short.
+ * searches. Each search that is cut short is followed by a count.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);

@@ -32,7 +32,7 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** Returns whether the service counts the same rows in all groups together as in the whole. */
+/** Returns whether the service's row counts of `parts` together equal its row counts of `whole`. */
 export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boolean {
   const rowsIn = ({ slices }: DigestGroup) => weightedSumOf(slices.map(({ fromMs, rows }) => [fromMs, rows] as const));
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
@@ -142,7 +142,8 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // The last group also gets all periods after its last interval, so that rows in these periods count as a difference.
+  // The last group also gets all periods after its last interval. If these periods contain rows, the comparison finds a
+  // difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -331,7 +332,7 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Values that were computed from the written rows. The service should return the same values. */
+/** Values computed from the written rows. They are compared with the values that the service returns. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /** Compares one kind of value with the written rows. If there are no rows, every value agrees. */
@@ -365,7 +366,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is unknown. The largest earlier search shows how many rows a search can return.
+  // The service's message limit is unknown. The largest interval shows how many rows a search can return, so its row
+  // count is used as the limit.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices

@@ -39,7 +39,7 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Ranges in which too many rows repeat, so the service cannot be asked about each of them by its message id. */
+  /** Ranges in which so many rows repeat that the service cannot be asked about each message by its id. */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
   readonly segments: readonly TimeRange[];
@@ -91,8 +91,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // If the service's counts of the halves differ from its count of the whole range, two halves without a difference do
-  // not show that the whole range has none.
+  // Two halves without a difference replace the whole range only if the service counted the same rows in the halves as
+  // in the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 

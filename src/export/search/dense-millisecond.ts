@@ -1,6 +1,6 @@
 /**
- * Reads a millisecond with more rows than one search returns. Ten searches, by the last digit of the message id, find
- * each row once. A search that is cut short is divided by two digits.
+ * Reads a millisecond with more rows than one search returns. Ten searches, one for each last digit of the message id,
+ * find each row once. If one of them is cut short, it is replaced by ten searches for the last two digits.
  *
  * Rows are returned only if their number equals the count of an aggregation (E6).
  */
@@ -25,7 +25,9 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows according to an aggregation. */
   readonly rows: number;
-  /** Interval of the search that the service cut short. All rows that this search found are from this millisecond. */
+  /**
+   * Interval of the search that the service cut short. All rows that this search found are from the millisecond `atMs`.
+   */
   readonly order: SearchOrder;
 }
 
@@ -79,8 +81,8 @@ interface ReadClass {
   readonly kind: 'read';
   readonly ending: string;
   /**
-   * True if only the number of rows suggests that the service cut the search short. The search can be repeated for
-   * endings with one more digit.
+   * True if only the number of rows suggests that the service cut the search short. The search can then be replaced by
+   * searches for endings with one more digit.
    */
   readonly isDoubtful: boolean;
   readonly figures: RowFigures;
@@ -191,8 +193,8 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
-    // The lost answer may have contained an error that explains the missing rows (E5), so the attempt does not count as
-    // failed.
+    // If an answer was lost, it may have contained an error that explains the different number of rows (E5). The
+    // attempt then does not count as failed.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
@@ -258,8 +260,8 @@ class DenseSearch implements DenseFiles {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
-      // An ending with the maximum number of digits is not divided further, so its search is treated as complete. The
-      // count of an aggregation shows later whether rows are missing.
+      // A search by the maximum number of digits cannot be divided further, so it is treated as complete. The count of
+      // an aggregation shows later whether rows are missing.
       const isDoubtful = sign !== undefined && ending.length < mostDigits;
       const part = await this.#readJob(job, filter, { isEndMoved, isDoubtful });
       return part.kind === 'again' ? part : { ...part, ending, isDoubtful };

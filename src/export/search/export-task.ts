@@ -22,7 +22,7 @@ export interface ExportRequest {
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: ExportIdentity['autoParsingMode'];
   readonly results: ExportIdentity['results'];
-  /** Whether the query must return messages. True by default, except for records. */
+  /** True if the query must return messages. The default is true, except for exports of records. */
   readonly requiresRawMessages?: boolean | undefined;
   readonly output: ExportOutput;
 }
@@ -37,7 +37,10 @@ export interface ExportTask {
   readonly unsplittableReason: string | undefined;
   /** Returns the search job for an interval. With `isEndInclusive`, its range ends 1 ms earlier (E10). */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
-  /** Returns the format of the files. CSV and Parquet get columns from the service's descriptions (2.4). */
+  /**
+   * Returns the format of the files. CSV and Parquet files get their columns from `described`, the service's
+   * descriptions of fields.
+   */
   form(described: readonly DescribedField[]): FileForm;
 }
 

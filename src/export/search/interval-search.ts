@@ -74,10 +74,13 @@ export class IntervalSearch implements RunningSearch {
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Tells other searches how long this search takes. Undefined if the planning created the job. */
+  /**
+   * Object through which other searches learn how long this search takes. Undefined if the planning created the search
+   * job.
+   */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  /** True if a commit record may name the files, so that they must not be removed. */
+  /** True if a commit record may name the files. In this case, the files must not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -128,7 +131,7 @@ export class IntervalSearch implements RunningSearch {
 
   /** Ends the search job before it reaches eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished job has already found all rows. Ending the job early could only lose its errors (E5).
+    // A finished job is not ended early, because it has found all rows and may still report errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -186,7 +189,8 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // If the job searched a longer range than this interval, the duration of the job says nothing about other searches.
+    // If a job searched a longer range than this interval, its duration is not used as the expected duration of other
+    // searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -202,8 +206,7 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // A message limit does not apply to the records of an aggregation. Records are missing only if the search job ended
-    // early.
+    // An aggregation has no message limit, so its records are incomplete only if the search job ended early.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -238,7 +241,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // These errors include errors that the service reported while pages were read.
+      // `job.progress` also contains the errors that the service reported while pages were read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',

@@ -74,7 +74,10 @@ export class JobPages {
     return (await this.#rowAt(count - 1)).timeMs;
   }
 
-  /** Requests the last row of a short page again. Returns true if the service now returns another row (E9). */
+  /**
+   * If the previous page was short, requests its last row again. Returns true if the service now returns another row
+   * (E9).
+   */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
     return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);
@@ -89,7 +92,10 @@ export class JobPages {
     return row;
   }
 
-  /** Number of rows to request. Each reading begins with a smaller page. */
+  /**
+   * Number of rows to request for the next page. Each reading begins with a smaller page than the reading before, so
+   * that the page boundaries differ.
+   */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;
     return isFirst ? Math.ceil((this.#firstPageRows ?? maxPageRows) / this.#readings) : maxPageRows;

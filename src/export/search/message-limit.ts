@@ -16,7 +16,7 @@ export type CutSign =
   | 'beyondInterval'
   /** The search found at least as many rows as the smallest search that the service has cut short. */
   | 'smallestLimit'
-  /** The number of rows is a multiple of 1,000. It may be the message limit, because most limits are such numbers. */
+  /** The number of rows is a multiple of 1,000, as most message limits are, so it may be the message limit. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
@@ -29,8 +29,8 @@ const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Returns the sign that the service cut a search short; undefined if the search is complete. `smallestLimit` is the
- * smallest row count of such a search.
+ * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the
+ * smallest row count of a search that was cut short.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -69,7 +69,7 @@ export interface RowOrder {
 
 /** How the search of an interval continues after the service has cut a search short. */
 export type Cut =
-  /** The rows from `atMs` on are complete. The time before `atMs` is searched next. */
+  /** The rows starting at `atMs` are complete. The time before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
   /** Rows may be missing anywhere. The newer half, from `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }

@@ -1,4 +1,7 @@
-/** Reads the records of a finished search job into files. Records of a running job may still change (10.3). */
+/**
+ * Reads the records of a finished search job into files. The records of a running job are not read, because they may
+ * still change (section 10.3 of docs/service.md).
+ */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { recordRow } from '../../output/record-row.ts';
@@ -27,7 +30,7 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A job without records is valid only if the query has an aggregation. This request fails if the query has none.
+    // A search job also has no records if its query lacks an aggregation. This request fails for such a query.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();

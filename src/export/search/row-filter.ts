@@ -93,8 +93,8 @@ export class RowFilter {
   }
 
   /**
-   * Counts the rows at the start of the current page that earlier pages already contained. Called if the previous page
-   * lacked rows.
+   * Adds the repeated rows at the start of the current page to the count of overlapping rows. Called if the previous
+   * page lacked rows.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;

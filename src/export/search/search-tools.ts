@@ -111,7 +111,7 @@ export type SearchOutcome =
   | { readonly kind: 'failed'; readonly error: LogfleetError }
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
-/** Finds names in `output.fields` that the service does not know, probably misspelled ones. */
+/** Finds names in `output.fields` that the service does not know. Such names are probably misspelled. */
 export class ChosenFields {
   /** Unknown names in `output.fields`. The keys are the same names in lower case. */
   readonly #undescribed: Map<string, string>;

@@ -73,7 +73,7 @@ export type Verdict =
   /** The rows must be counted by an aggregation, because an aggregation has no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * All rows of the search job must be read, perhaps again.
+   * All rows of the search job must be read, even if they were read before.
    * - `anyOrder`: each row is compared with all other rows to find duplicates (E9).
    * - `mayLeave`: the oldest rows may be left to the next search (E4).
    */
@@ -147,8 +147,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the requested range. Unless the range already ends 1 ms earlier, rows exactly at
- * its end do not count, because some services include the end (E10).
+ * Returns the number of rows outside the requested range. Rows exactly at the end of the range do not count, because
+ * some services include the end (E10). They count only if the searched range already ended 1 ms earlier.
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
@@ -257,7 +257,8 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Duplicates among the newest rows may have taken the place of rows that were not read, so all rows are read.
+  // Only as many rows were read as were counted. If some of these rows are duplicates, other rows were not read, so all
+  // rows are now read.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates, so the rows must be counted by an aggregation.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -267,8 +268,8 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
 }
 
 /**
- * True if all rows of the job were read, or if a row before the counted range was read. No row of the counted range was
- * then left unread (E6).
+ * True if all rows of the job were read, or if a row before the counted range was read. In both cases, every row of the
+ * counted range was read (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
@@ -286,7 +287,8 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
 /** True if as many rows were written as counted. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost answer, the count must equal the written rows alone, because a repeated row may hide a missing row.
+  // After a lost answer, the count must equal the number of written rows without duplicates, because a repeated row may
+  // hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }

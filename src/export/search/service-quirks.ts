@@ -40,8 +40,8 @@ export class ServiceQuirks {
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a search that begins. While the usual duration of a search is unknown, only the first search requests its
-   * status early.
+   * Registers a search that begins. Until the usual duration of a search is known, only the first search requests its
+   * status early. The other searches wait until the first search has ended.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -60,7 +60,10 @@ export class ServiceQuirks {
     this.smallestLimit = smallestLimitAfter(progress, this.smallestLimit);
   }
 
-  /** Stores the duration of a search. `statuses` is the number of status requests until the search had ended. */
+  /**
+   * Stores the duration of a search. `statuses` is the number of status requests that were sent until the search had
+   * ended.
+   */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;

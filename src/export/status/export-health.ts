@@ -199,7 +199,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/** Until a search succeeds, reports a failure that a user must correct. */
+/** Reports the last failure of the work if a user must correct its cause. The report ends when a search succeeds. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -253,7 +253,7 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
   const policy = wording.fieldName('incompletePolicy');
   const uncovered = isKept ? ` ${policy} does not apply to a search that reported errors.` : '';
-  const rest = wait.isRest ? '' : ' The other intervals are searched once they are older than settleDelay.';
+  const rest = wait.isRest ? '' : ' The other intervals are searched once their rows are older than settleDelay.';
   const verdict = wait.isRest ? failed : stalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
@@ -339,7 +339,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
 }
 
-/** Text about why no search can start, without a full stop; empty if one can. */
+/** Returns why no search can start, without a full stop. The text is empty if a search can start. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':

@@ -12,7 +12,7 @@ export type WordedField =
 export interface ExportWording {
   /** `resource`: a SearchExport of the operator. `process`: an export on the command line. */
   readonly startedAs: 'resource' | 'process';
-  /** `stdout`: rows go to standard output when all of them are checked. */
+  /** `stdout`: rows are written to standard output after all of them have been checked. */
   readonly rowsGoTo: 'files' | 'stdout';
   /** Name of a field as users write it, such as `spec.settleDelay` or a flag. */
   fieldName(field: WordedField): string;

@@ -9,8 +9,8 @@ import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
 /**
- * Reasons of conditions about the spec or the Secrets. A process that can use the spec and the Secrets replaces such
- * conditions of an earlier process immediately.
+ * Reasons of conditions that report a problem of the spec or the Secrets. If this process can use the spec and the
+ * Secrets, it immediately replaces such a condition of an earlier process.
  */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
@@ -18,7 +18,10 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons of conditions that stay in the status until this process has committed an interval. */
+/**
+ * Reasons of conditions that an earlier process wrote, and that stay in the status until this process has committed an
+ * interval.
+ */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -31,8 +34,9 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the status keeps the conditions that an earlier process wrote, because this process has found nothing
- * that disproves them. `doneAtFirst` is the number of intervals that were committed when this process started.
+ * Returns whether the conditions that an earlier process wrote stay in the status. They stay until this process finds
+ * something that disproves them. `doneAtFirst` is the number of intervals that were committed when this process
+ * started.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -57,9 +57,9 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly limits: ExportLimits;
   /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
-  /** Until this monotonic time, this worker does not search some of the segments that belong to other workers. */
+  /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   readonly patientUntilMs: number;
-  /** Monotonic time from which this worker may replace the first worker and compare rows with the service. */
+  /** Monotonic time at which this worker may replace the first worker and compare rows with the service. */
   readonly standInAtMs: number;
   readonly now: ExportMoment;
 }
@@ -87,7 +87,10 @@ export type Wait =
 export interface ExportProgress {
   /** Ratio of the export that is done, 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
-  /** Ratio of the searches that is done, 0 to 1. Unlike `coveredRatio`, it reaches 1 while a digest is left. */
+  /**
+   * Ratio of the searches that is done, 0 to 1. Unlike `coveredRatio`, it can reach 1 before the written rows have been
+   * compared with the service.
+   */
   readonly searchesDone: number;
   readonly intervalsDone: number;
   /** Expected number of intervals: the committed intervals and the segments that are not finished yet. */
@@ -121,8 +124,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Replaces the segment number in a delay of the digest (the comparison with the service), which concerns several
- * segments.
+ * Number that replaces the segment number in a delay of the digest (the comparison with the service), because a digest
+ * concerns several segments.
  */
 export const digestSegment = -1;
 
@@ -303,9 +306,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   return input.now.monotonicMs < input.standInAtMs ? { kind: 'workers' } : undefined;
 }
 
-/**
- * Maximum ratio of the export that is shown as done while only the digest (the comparison with the service) is left.
- */
+/** Maximum ratio of the export that is shown as done before the written rows have been compared with the service. */
 const searchedRatio = 0.99;
 
 function plannedProgress(
@@ -368,7 +369,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 
 /** Message limit of most services (8). */
 export const usualLimit = 100_000;
-/** Number of rows that the next search by receipt time should find, as a ratio of the message limit. */
+/** Planned size of the next search by receipt time: its number of rows, divided by the message limit. */
 const aimedRatio = 0.6;
 /** Maximum length of the next search, as a multiple of the previous interval. */
 const widest = 4;

@@ -29,7 +29,9 @@ export interface Trouble {
 }
 
 const longestIntervalHoldMs = 300_000;
-/** Failures that only another export can avoid. The export tries again after long delays. */
+/**
+ * Reasons of failures that repeat until the user creates another SearchExport. The delays between attempts are long.
+ */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
   reasons.rangeRefused,
@@ -39,7 +41,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Number of consecutive failures that are not reported yet, because failures often end soon. */
+/** Maximum number of consecutive failures that are not reported, because failures often end soon. */
 const toleratedFailures = 3;
 /** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;
@@ -53,7 +55,7 @@ export class ExportDelays {
   /** For each interval, the number of searches that found the interval incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination that was followed by a probe file. */
+  /** Last failure of the destination after which a probe file was written. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True once a search has succeeded. Until then, even the first failure is reported. */
@@ -115,8 +117,8 @@ export class ExportDelays {
     if (this.trouble) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // If the same refusal occurs again, the status keeps the first error. Each error names the address of its request,
-    // so the status would otherwise change each time.
+    // If a request is refused again with the same error code, the status keeps the first error. Each error names the
+    // address of its request, so the status would otherwise change each time.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
@@ -143,7 +145,7 @@ export class ExportDelays {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends the delays after a success. If a search succeeded, `order` is its interval. */
+  /** Ends the delays after a success. If the success was a search, `order` is the searched interval. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;

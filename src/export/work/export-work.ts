@@ -54,7 +54,10 @@ export interface ExportWorkOptions extends ExportTools {
   readonly onChange: () => void;
 }
 
-/** Minimum delay in ms of work that waits for a wall time, because the wall clock may be set back. */
+/**
+ * Minimum delay in ms until work that waits for a wall time checks this time again, because the wall clock may be set
+ * back.
+ */
 const minSettleWaitMs = 1_000;
 /** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
 const mostRounds = 3;
@@ -82,7 +85,9 @@ interface RunningTask {
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
-  /** Clock that shows one fixed time during each call of `advance`, so that no event is missed. */
+  /**
+   * Clock that shows one fixed time during each call of `advance`, so that all decisions of the call use the same time.
+   */
   readonly #clock: HeldClock;
   readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
@@ -114,7 +119,7 @@ export class ExportWork {
     });
   }
 
-  /** True while a search job is open whose results the planning still needs. */
+  /** True while the planning still needs the results of an open search job. */
   get isPlanning(): boolean {
     const planning = this.#planning;
     // While the planning waits, its only search job is a test search, whose rows are not used.
@@ -184,12 +189,12 @@ export class ExportWork {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
-  /** Until this monotonic time, this worker does not search some of the segments that belong to other workers. */
+  /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   get #patientUntilMs(): number {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
 
-  /** Monotonic time from which this process may replace the first worker. */
+  /** Monotonic time at which this worker may take over the tasks of the first worker. */
   get #standInAtMs(): number {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
@@ -379,8 +384,8 @@ export class ExportWork {
   }
 
   /**
-   * Reason why the planning does not start. The deadline counts only after the destination was read, because the export
-   * may already be complete.
+   * Returns why the planning does not start yet; undefined if it may start. Until the destination has been read, the
+   * deadline counts only after a failure, because the export may already be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { quirks, task } = this.#options;
@@ -435,9 +440,9 @@ export class ExportWork {
   }
 
   /**
-   * Expected time in ms until the digest (the comparison with the service) has confirmed all rows; undefined if it
-   * already takes longer than expected. The digest covers the whole range, so it probably takes as long as a search or
-   * a counting aggregation.
+   * Returns the remaining time in ms of the digest (the comparison with the service). It is 0 if no digest is left, and
+   * undefined if the digest already takes longer than expected. A digest covers the whole range, so it is expected to
+   * take as long as a search or a counting aggregation.
    */
   #digestMs(decision: ExportDecision | undefined): number | undefined {
     if (!decision?.isDigestLeft) return 0;
@@ -449,8 +454,8 @@ export class ExportWork {
   }
 
   /**
-   * Time in ms after which the state of the work may change without an event. Does not take into account searches that wait for a free
-   * search job.
+   * Returns the time in ms after which the state of the work may change without an event. Searches that wait for a free
+   * search job are not taken into account.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { trouble } = this.#delays;

@@ -16,7 +16,7 @@ export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: Interval;
-  /** Rows in each period, for commit records with a histogram. */
+  /** Row counts of each period, for each commit record that has a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: Interval) {
@@ -57,7 +57,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Converts a time to a position from 0 to `rowSlices`. */
+  /** Converts a time to its position in the time range: 0 is the start, and `rowSlices` is the end. */
   #sliceAt(timeMs: number): number {
     const { fromMs, toMs } = this.#range;
     return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);
@@ -83,7 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The oldest rows may be in no complete period. They are counted in the period before the first complete one.
+  // A period that begins before the interval is left out. Its rows in the interval are counted in the time before the
+  // first remaining period.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -29,7 +29,10 @@ import type { StoredManifest } from './work-view.ts';
 const probeBytes = 256 * 1_024;
 /** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
-/** Every 20th time, contradictory commit records are all read again. Otherwise only new ones are read. */
+/**
+ * Number of readings of contradictory commit records after which all commit records are read again. The other readings
+ * read only new commit records.
+ */
 const readingsOfNames = 20;
 
 /**
@@ -119,7 +122,9 @@ export class StoredExport {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
-  /** Time in ms until unfinished uploads may be removed; infinite if there are none to wait for. */
+  /**
+   * Time in ms until unfinished uploads may be removed. Infinite if they may already be removed, or if there are none.
+   */
   get tidyDelayMs(): number {
     return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
@@ -129,7 +134,7 @@ export class StoredExport {
    * ended.
    */
   async tidy(): Promise<void> {
-    // The time of the next attempt is set before the removal, because the removal may fail.
+    // The removal may fail, so the time of the next attempt is set before it.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
@@ -231,7 +236,9 @@ export class StoredExport {
     for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
   }
 
-  /** Writes and removes a probe file. Rejects with the error of the destination. */
+  /**
+   * Writes and removes a probe file to test the destination. Rejects with the destination's error if the test fails.
+   */
   async probe(token: string): Promise<void> {
     if (this.#probe !== undefined) await this.#removeProbe(this.#probe);
     const name = this.#probe ?? this.#task.layout.within(`data/probe-${token}`);
@@ -285,8 +292,8 @@ export class StoredExport {
   }
 
   /**
-   * Commit records that became invalid, because their intervals differed from the service's counts and were searched
-   * again.
+   * Returns the commit records that became invalid. A comparison with the service found differences in their intervals,
+   * so these intervals were searched again.
    */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;

@@ -1,4 +1,4 @@
-/** Limits of the work on an export, and the state of this work for the status. */
+/** Limits that `ExportWork` obeys, and the state of the work that the status shows. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -71,8 +71,8 @@ export interface WorkView {
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
   /**
-   * Unknown names in `output.fields`. Empty if another process read some of the rows, because those rows may contain
-   * the fields.
+   * Unknown names in `output.fields`. Empty if another process read some of the rows, because this process does not
+   * know which fields those rows contain.
    */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */

@@ -16,7 +16,10 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
 /** Time in ms after which a worker no longer waits for another worker that has written no new object. */
 export const patienceMs = 5 * 60_000;
-/** Monotonic time at which a worker may replace the first worker. One more worker may do so every five minutes. */
+/**
+ * Returns the monotonic time at which a worker may replace the first worker. Each worker waits five minutes longer than
+ * the worker with the number before it.
+ */
 export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
   return othersSeenAtMs + index * patienceMs;
 }
@@ -34,14 +37,17 @@ export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
 }
 
-/** Returns how much of a limit one worker gets, at least 1. The amounts of all workers add up to the limit. */
+/**
+ * Returns one worker's share of a limit. The shares of all workers add up to the limit, but each share is at least 1.
+ */
 export function partOf(limit: number, { index, workers }: WorkerPart): number {
   return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
 }
 
 /**
- * Returns the segments that a worker may search, in order. If `isPatient` is true, the worker leaves some segments to
- * their owners. `parallelism` is the number of parallel searches of each worker.
+ * Returns the segments that a worker may search, in order: first its own segments, then segments of other workers. If
+ * `isPatient` is true, some segments are left to the workers that own them. `parallelism` is the number of parallel
+ * searches of each worker.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
