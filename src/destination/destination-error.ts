@@ -37,7 +37,7 @@ export function destinationError(failure: DestinationFailure, message: string, c
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** Error for an object that is larger than any object that logfleet writes. */
+/** Returns the error for an object that is larger than any object that logfleet writes. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
   return destinationError(
     'damaged',
@@ -45,7 +45,7 @@ export function tooLarge(name: string, bytes: string, mostBytes: number): Logfle
   );
 }
 
-/** Error for a data file whose name already exists. */
+/** Returns the error for a data file whose name already exists. */
 export function nameTaken(name: string): LogfleetError {
   return destinationError(
     'damaged',
@@ -53,7 +53,7 @@ export function nameTaken(name: string): LogfleetError {
   );
 }
 
-/** Error for an object that someone removed. logfleet never removes such objects. */
+/** Returns the error for an object that a user or another program has removed. logfleet never removes such objects. */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

@@ -103,7 +103,7 @@ export async function settleVerdict(
   return checkRound(name, await verdictKind.settle(destination, name, ours), ours.round);
 }
 
-/** Reads the stored comparison results. Skips the first `known` ones. */
+/** Reads the stored comparison results, except the first `known` ones. */
 export async function readVerdicts(
   destination: Destination,
   layout: ExportLayout,

@@ -20,7 +20,7 @@ export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }
 
-/** Root folder of a namespace's exports in a bucket. */
+/** Returns the root folder of a namespace's exports in a bucket. */
 export function bucketRoot(prefix: string, namespace: string): string {
   return joined(trimmed(prefix), namespace);
 }

@@ -80,7 +80,7 @@ export function manifestOf(
   };
 }
 
-/** Returns whether no time range is marked as incomplete. */
+/** Returns whether every time range was proven complete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }

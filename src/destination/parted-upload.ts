@@ -177,7 +177,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Uploads one part. The next call on this upload throws if this fails. */
+  /** Uploads one part. If the upload fails, the next call on this object throws. */
   async #upload(number: number, content: Uint8Array): Promise<void> {
     try {
       await this.#requests.sendPart(number, content, this.#stop.signal);

@@ -36,7 +36,10 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
   return boundariesMs.slice(1).map((toMs, index) => ({ index, fromMs: boundariesMs[index] ?? 0, toMs }));
 }
 
-/** Writes the plan, or returns the existing one. Throws `destination.damaged` if that has another time range. */
+/**
+ * Writes the plan, or returns the existing plan. Throws `destination.damaged` if the existing plan has another time
+ * range.
+ */
 export async function settlePlan(
   destination: Destination,
   layout: ExportLayout,

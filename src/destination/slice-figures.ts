@@ -41,7 +41,7 @@ export const sliceSummary = object({
    * Time slices that contain a boundary of the interval. A neighbouring interval may have rows in the same time slices.
    */
   shared: list(sliceFigures),
-  /** One hash for each kind of value, such as sizes. Absent if a value is unknown. */
+  /** One hash for each kind of value, such as sizes. A hash is absent if a value of its kind is unknown. */
   whole: object({
     rows: hash,
     bytes: optional(hash),

@@ -44,7 +44,7 @@ interface StoredKindOptions<T> {
   readonly form: Decoder<T>;
   /** Advice for users if the object is damaged. The default is to start the export again. */
   readonly advice?: string;
-  /** Maximum size in bytes. The default is `largestObjectBytes`. */
+  /** Maximum size of the object in bytes. The default is `largestObjectBytes`. */
   readonly mostBytes?: number;
 }
 
@@ -87,7 +87,7 @@ export class StoredKind<T extends object> {
     return form({ object, path: '' }, members);
   }
 
-  /** Error for a stored object with contradictory content. */
+  /** Returns the error for a stored object with contradictory content. */
   damaged(name: string, problem: string): LogfleetError {
     return damaged({ name, advice: this.#options.advice }, problem);
   }

@@ -139,7 +139,10 @@ function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly Dig
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** Compares the commit records with the manifest. A copy of an export may lack commit records. */
+/**
+ * Compares the commit records with the manifest. Missing commit records are not reported, because a copy of an export
+ * may lack them.
+ */
 async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,

@@ -149,7 +149,7 @@ export class DestinationChoice {
 interface StoreSecret {
   /** Name of the Secret as shown to users. */
   readonly name: string;
-  /** Value of a key in the Secret; undefined if missing or empty. */
+  /** Returns the value of a key in the Secret; undefined if the key is missing or its value is empty. */
   text(member: string): string | undefined;
 }
 

@@ -24,12 +24,12 @@ export interface RuntimeOptions {
   readonly draining: () => boolean;
 }
 
-/** Secret with the credentials of the log service. */
+/** Returns the key of the Secret with the credentials of the log service. */
 export function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-/** Name of the Secret with the object store's credentials. */
+/** Returns the name of the Secret with the object store's credentials. */
 export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string | undefined {
   return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
 }

@@ -339,7 +339,10 @@ export class ExportRuntime {
     return Math.max(estimateMarginMs, this.#untilMs(end) - estimateMarginMs);
   }
 
-  /** Speed and remaining time. An earlier process's estimate is shown until a new one exists (H1). */
+  /**
+   * Returns the speed and the remaining time. The estimate of an earlier process is returned until a new one exists
+   * (H1).
+   */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
@@ -397,7 +400,7 @@ const estimateMarginMs = 1_000;
 /** Error codes for credentials that the object store refuses, or that lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-/** Condition `Complete` of a complete export; undefined for others. */
+/** Returns the condition `Complete` of a complete export; undefined for other exports. */
 function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');

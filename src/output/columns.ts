@@ -11,7 +11,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** Description of a field by the service (2.4). */
+/** Description of a field by the service (section 2.4 of docs/service.md). */
 export interface DescribedField {
   readonly name: string;
   readonly fieldType?: string | undefined;
@@ -66,7 +66,7 @@ function columnType(name: string, fieldType: string | undefined): ColumnType {
   return truths.has(type) ? 'truth' : 'text';
 }
 
-/** Fields that every message can have (2.5). */
+/** Fields that every message can have (section 2.5 of docs/service.md). */
 const documented: readonly DescribedField[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

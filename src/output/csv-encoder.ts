@@ -79,7 +79,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line. Writes `""` if the only cell of the line is empty, because readers ignore empty lines. */
+  /** Ends a line. Writes `""` if the only cell of the line is empty, because CSV readers ignore empty lines. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;

@@ -46,7 +46,7 @@ export function wordEnd(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Returns the index of the first byte from `from` on that is not whitespace. */
+/** Returns the index of the first byte at or after `from` that is not whitespace. */
 export function tokenStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] as number) <= char.space) at++;

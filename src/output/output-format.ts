@@ -15,7 +15,7 @@ export type OutputFormat =
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /** Compression of the file. Parquet files are compressed inside. */
+  /** Compression of the whole file. Not used for Parquet files, because their pages are compressed one by one. */
   readonly compression: Compression;
 }
 

@@ -26,7 +26,7 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Smallest and largest value in a row group. Absent if they would not help readers to skip it. */
+  /** Smallest and largest value in a row group. Absent if these values would not help readers to skip the row group. */
   readonly bounds: Bounds | undefined;
 }
 

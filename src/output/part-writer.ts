@@ -92,7 +92,7 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#takeChunks();
   }
 
-  /** Returns a promise if too much data is unwritten. It rejects if a write fails. */
+  /** Returns a promise if too much data is unwritten. The promise rejects if a write fails. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;

@@ -5,7 +5,10 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** If more than half of this number of first texts are different, the store no longer looks for equal texts. */
+/**
+ * Number of first texts of a column that are checked for equal texts. If more than half of them are different, the
+ * later texts are not checked.
+ */
 const textsOnTrial = 1_000;
 /** Texts of more than this number of bytes are not compared with earlier texts, so they are stored again each time. */
 const maxSharedLength = 256;
@@ -168,7 +171,7 @@ export class TextStore {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
 
-  /** Size of a text in bytes, including its length. */
+  /** Returns the size of a text's entry in bytes: the text and its stored length. */
   #length(text: number): number {
     return (this.#ends[text] as number) - this.#start(text);
   }

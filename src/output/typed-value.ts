@@ -71,7 +71,7 @@ function isKept(text: string, value: number): boolean {
   return digits.length <= maxDoubleDigits && digitsOf(value.toExponential(digits.length - 1)) === digits;
 }
 
-/** Significant digits in the text of a number. */
+/** Returns the significant digits in the text of a number. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.split(/[eE]/);
   return mantissa.replace('.', '').replace(/^-?0*/, '').replace(/0+$/, '');

@@ -59,7 +59,7 @@ export interface ScheduleSnapshot {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Exported time ranges in the schedule records or the status, sorted and without overlaps. */
+  /** Time ranges that are exported according to the schedule records or the status, sorted and without overlaps. */
   readonly covered: readonly TimeRange[];
   /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
@@ -184,7 +184,7 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Returns the time ranges of failed runs that no other run has replaced, including deleted runs. */
+/** Returns the time ranges of failed runs that no other run has replaced. The failed runs may already be deleted. */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));

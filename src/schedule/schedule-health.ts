@@ -72,7 +72,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   return { ...resting, ready: 'True', reason: reasons.upToDate, message };
 }
 
-/** Health of a schedule that cannot work, for example because of its spec or a Secret. */
+/** Returns the health of a schedule that cannot work, for example because of its spec or a Secret. */
 function healthOfProblem({ handling, reason = reasons.internalError, message }: LogfleetError): Health {
   return handling.kind === 'stall'
     ? { ...stalled, reason, message }

@@ -85,7 +85,10 @@ export class ScheduleRuntime {
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process has deleted, although the cache still contains them. */
   readonly #deleted = new SparseSet<string>();
-  /** Runs whose name another SearchExport has, with the monotonic time of the attempt in ms. */
+  /**
+   * Runs whose name another SearchExport has. The value is the monotonic time in ms at which the creation of the run
+   * failed.
+   */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last attempt to create a run, if it failed. */
   #refusal: LogfleetError | undefined;
@@ -172,7 +175,10 @@ export class ScheduleRuntime {
     );
   }
 
-  /** Returns the exported time ranges in the schedule records or the status. Records can be lost (S1). */
+  /**
+   * Returns the time ranges that are exported according to the schedule records or the status. Both are used, because
+   * records can be lost (S1).
+   */
   #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }

@@ -139,8 +139,8 @@ export function readSpan({ from, to }: { readonly from: string; readonly to: str
 }
 
 /**
- * Start of a schedule without `startTime`: the start in its status, or else the last cron time before its creation
- * (S2).
+ * Returns the start of a schedule without `startTime`: the start in its status, or else the last cron time before its
+ * creation (S2).
  */
 export function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);

@@ -197,7 +197,7 @@ function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }
 
-/** Returns the difference between a record and its name, if any. */
+/** Returns the difference between a schedule record and its file name, if any. */
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs)

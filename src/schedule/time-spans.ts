@@ -29,7 +29,10 @@ export function without(whole: TimeRange, taken: readonly TimeRange[]): readonly
   return free.filter((span) => span.toMs > span.fromMs);
 }
 
-/** Returns the end of the span that contains `fromMs`, or `fromMs` if none does. The spans must not touch. */
+/**
+ * Returns the end of the span that contains `fromMs`. If no span contains `fromMs`, returns `fromMs`. The spans must
+ * not touch.
+ */
 export function coveredUntil(spans: readonly TimeRange[], fromMs: number): number {
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }

@@ -144,12 +144,12 @@ export class GcsUpload implements UploadRequests {
   }
 }
 
-/** URL path for creating objects in a bucket. */
+/** Returns the URL path for creating objects in a bucket. */
 export function insertPath(bucket: string): string {
   return `/upload/storage/v1/b/${encodeURIComponent(bucket)}/o`;
 }
 
-/** URL path of requests for one object. */
+/** Returns the URL path of requests for one object. */
 export function objectPath(bucket: string, key: string): string {
   return `/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}`;
 }
@@ -164,7 +164,7 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Error for an unexpected number of stored bytes. Status 503 makes the caller repeat the upload. */
+/** Returns the error for an unexpected number of stored bytes. Status 503 makes the caller repeat the upload. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError(
     'UploadIncomplete',
@@ -173,7 +173,7 @@ function unexpected(storedBytes: number): GcsError {
   );
 }
 
-/** Error for an object of the wrong size. Status 409 makes the caller repeat the upload. */
+/** Returns the error for an object of the wrong size. Status 409 makes the caller repeat the upload. */
 function wrongSize(): GcsError {
   return new GcsError('UploadIncomplete', 'the object in the store and the uploaded file differ in size', 409);
 }

@@ -21,7 +21,7 @@ const failureOfCode = failuresByCode({
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Codes of temporary errors, although their HTTP status is 400 or 403.
+  // Codes of errors that are temporary, although their HTTP status is 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],

@@ -35,7 +35,7 @@ export function diskError(act: string, path: string, cause: unknown): LogfleetEr
   return destinationError(failure, `cannot ${act} ${path}: ${reason}; ${advice}`, cause);
 }
 
-/** Error code of the file system, such as `ENOENT`. */
+/** Returns the error code of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

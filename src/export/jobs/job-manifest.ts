@@ -210,8 +210,8 @@ function podSpec(input: JobInput): object {
 }
 
 /**
- * Returns the JSON of the SearchExport that a pod runs, without fields that only the operator uses. The fingerprint
- * stays the same (E1).
+ * Returns the JSON of the SearchExport that a pod runs. Fields that only the operator uses are left out, which does not
+ * change the fingerprint (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;

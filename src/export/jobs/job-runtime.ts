@@ -348,7 +348,7 @@ function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
 }
 
-/** Message for a Job with fewer workers than requested; otherwise empty. */
+/** Returns the end of a message about a Job with fewer workers than requested; empty for other Jobs. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
   return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the rest of the request limits`;
@@ -370,7 +370,7 @@ function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
-/** Returns the result of an ended export from its status; undefined for others. */
+/** Returns the result of an ended export from its status; undefined for other exports. */
 function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   const complete = findCondition(status?.conditions, 'Complete');
   if (complete) return shownHealth(complete);

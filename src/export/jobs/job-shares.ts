@@ -36,7 +36,7 @@ export class JobShares {
     this.observe();
   }
 
-  /** Share of a Job; undefined if the Job has none. */
+  /** Returns the request limits that are reserved for a Job; undefined if there are none. */
   get(job: ResourceKey): HeldShare | undefined {
     return this.#options.shares.get(keyText(job));
   }

@@ -220,7 +220,7 @@ class RangePlanning {
     }
   }
 
-  /** Latest time in ms whose rows are old enough. */
+  /** Returns the latest time in ms whose rows are old enough to be searched. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs, jobs } = this.#options;
     return Math.floor(jobs.clock.now() - settlingMs(settleDelayMs, clockBehindMs));
@@ -325,7 +325,10 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/** Newest part of the time range that a search has found completely, although the service cut the search short. */
+/**
+ * Returns the newest part of the time range that a search has found completely, although the service cut the search
+ * short.
+ */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };

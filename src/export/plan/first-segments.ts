@@ -31,7 +31,7 @@ const requestsBesidesPages = 3;
 /** Number of requests for one aggregation: creation, status, one page and deletion of the job. */
 export const requestsOfCount = 4;
 
-/** Segments in order of time. A range without rows is one segment. */
+/** Returns the segments in order of time. A range without rows is one segment. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
   // The number of segments in a plan is limited. If there would be too many segments, larger segments are used.
@@ -67,7 +67,7 @@ function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/** Minimum number of requests to search these segments. */
+/** Returns the minimum number of requests to search these segments. */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }

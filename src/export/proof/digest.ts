@@ -382,7 +382,7 @@ function timeRange({ fromMs, toMs }: TimeRange): TimeRange {
   return { fromMs, toMs };
 }
 
-/** Range that adjacent intervals cover. */
+/** Returns the range that adjacent intervals cover. */
 export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
   return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }

@@ -33,7 +33,7 @@ export interface ExportTask {
   readonly layout: ExportLayout;
   /** True if searches of shorter time ranges together find the same rows as one search of the whole range (E8). */
   readonly isSplittable: boolean;
-  /** Reason why the query cannot be split, without a full stop; undefined if it can. */
+  /** Reason why the query cannot be split, without a full stop. Undefined if the query can be split. */
   readonly unsplittableReason: string | undefined;
   /** Returns the search job for an interval. With `isEndInclusive`, its range ends 1 ms earlier (E10). */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;

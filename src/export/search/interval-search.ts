@@ -198,7 +198,7 @@ export class IntervalSearch implements RunningSearch {
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Only messages have a limit, not aggregations (8).
+    // The message limit does not apply to records of an aggregation (section 8 of docs/service.md).
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }

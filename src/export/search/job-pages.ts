@@ -69,7 +69,7 @@ export class JobPages {
     return true;
   }
 
-  /** Time of the row at `count - 1`, the oldest one. */
+  /** Returns the time of the row at `count - 1`, which is the oldest row. */
   async lastMs(count: number): Promise<number> {
     return (await this.#rowAt(count - 1)).timeMs;
   }

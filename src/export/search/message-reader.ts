@@ -90,7 +90,10 @@ export class MessageReader extends ResultReader {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
 
-  /** Time from which rows are written if the service cut the search short. Older rows are left to the next search. */
+  /**
+   * Returns the time at which the rows to write start, if the service cut the search short. Older rows are left to the
+   * next search.
+   */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
     const knownMs = oldestMs === undefined ? this.#knownBegin(end) : undefined;
@@ -101,7 +104,7 @@ export class MessageReader extends ResultReader {
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 
-  /** Start of the time range whose row count is known from a histogram or an aggregation. */
+  /** Returns the start of the time range whose row count is known from a histogram or an aggregation. */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
     const wanted = this.#isWider ? order.fromMs : undefined;
@@ -122,7 +125,7 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // Requests one row more than were counted. If this row exists, the count was too small.
+    // Requests one row more than were counted. If this row is in the counted range, the count was too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }

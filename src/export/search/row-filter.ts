@@ -51,7 +51,9 @@ export interface RowFilterOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Rows before this time are left to the next search (E4). Undefined if no row is left. */
+  /**
+   * Rows before this time are left to the next search (E4). Undefined if the next search gets no rows of this search.
+   */
   readonly writtenFromMs: number | undefined;
   /** Length in ms of the periods for which rows are counted (E6). */
   readonly sliceMs: number;
@@ -134,7 +136,7 @@ export class RowFilter {
     return true;
   }
 
-  /** Counts, sizes and times of all rows so far. */
+  /** Returns counts, sizes and times of all rows so far. */
   figures(): RowFigures {
     const { slices } = this.#writtenSums;
     const { sliceMs, duplicates } = this.#options;
@@ -164,7 +166,7 @@ export class RowFilter {
   }
 }
 
-/** Repeated messages of several searches; undefined if there are too many. */
+/** Returns the repeated messages of several searches; undefined if there are too many. */
 export function sumOfRepeated(all: readonly Pick<RowFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);

@@ -36,7 +36,7 @@ export interface SearchFacts {
   /** True if all rows were read more than once, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** Time from which rows are written if the service cut the search short. */
+  /** If the service cut the search short, only rows starting at this time are written. */
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
@@ -125,8 +125,8 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // Rows at the end of the range count toward the message limit, so a search that ends 1 ms earlier returns more rows
-  // of the interval.
+  // Rows exactly at the end of the range count toward the message limit. A search that ends 1 ms earlier returns more
+  // rows of the interval instead.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
   // The result pages may have been wrong, so the rows are read again with other page sizes.
@@ -134,7 +134,7 @@ export function judge(run: SearchFacts): Verdict {
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The search may lack rows of its oldest millisecond, so the next search reads this millisecond.
+  // The search may lack rows of its oldest millisecond, so all rows of this millisecond are left to the next search.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -250,15 +250,15 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
 }
 
 /**
- * Commits the rows from `fromMs` on if a separate count confirms their number. Otherwise, the rows are read, counted or
- * searched again.
+ * Commits the rows at or after `fromMs` if a separate count confirms their number. Otherwise, the rows are read,
+ * counted or searched again.
  */
 function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Only as many rows were read as were counted. If some of these rows are duplicates, other rows were not read, so all
-  // rows are now read.
+  // Not all rows of the job were read. If some of the read rows are duplicates, rows of the counted range may be
+  // unread, so all rows are now read.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates, so the rows must be counted by an aggregation.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -298,7 +298,7 @@ function differenceOf(counted: number, { written }: RowFigures): string {
 }
 
 /**
- * Returns the number of rows from `fromMs` on, according to a histogram or an aggregation. After a lost answer, the
+ * Returns the number of rows at or after `fromMs`, according to a histogram or an aggregation. After a lost answer, the
  * histogram is not used (E5).
  */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
@@ -333,7 +333,7 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** Row counts, sizes and times for the commit record (E6). Empty for records of an aggregation. */
+/** Returns row counts, sizes and times for the commit record (E6). Empty for records of an aggregation. */
 function provableOf(
   run: SearchFacts,
   figures: RowFigures,

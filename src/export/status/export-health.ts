@@ -64,7 +64,7 @@ export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: stri
   return { ...(end === 'complete' ? done : end === 'failed' ? failed : stalled), reason, message };
 }
 
-/** Health according to a condition in the status. */
+/** Returns the health according to a condition in the status. */
 export function shownHealth({ type, reason, message }: Condition): ExportHealth {
   return endedHealth(type === 'Complete' ? 'complete' : 'failed', reason, message);
 }
@@ -126,14 +126,14 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
-/** Sentence about files that cannot be removed; empty if there are none. */
+/** Returns a sentence about files that cannot be removed; empty if there are none. */
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file', 'unneeded files');
   return ` The store keeps ${files} until the retention in the store ends.`;
 }
 
-/** Text for users with the unknown names in `output.fields`; empty if there are none. */
+/** Returns a text for users with the unknown names in `output.fields`; empty if there are none. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -141,14 +141,14 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Text with the number of incomplete intervals and where they are listed. */
+/** Returns a text with the number of incomplete intervals and where they are listed. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
   return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
 }
 
-/** Text about how to have an export checked again. */
+/** Returns advice on how to have an export checked again. */
 function againText({ startedAs }: ExportWording): string {
   return startedAs === 'process' ? 'run the export again' : `set the annotation ${annotations.requestedAt}`;
 }
@@ -331,7 +331,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Text for users about running searches; empty if no search runs. */
+/** Returns a text for users about running searches; empty if no search runs. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
@@ -364,7 +364,7 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Sentence about the rows written so far; empty if unknown. */
+/** Returns a sentence about the rows written so far; empty if their number is unknown. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')

@@ -55,7 +55,7 @@ export class ExportPace {
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs: last && leftMsOf(last, long) };
   }
 
-  /** Oldest sample of the last `spanMs`; undefined if all are too recent. */
+  /** Returns the oldest sample of the last `spanMs`; undefined if all samples are too recent. */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;

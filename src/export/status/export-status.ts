@@ -182,7 +182,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
   };
 }
 
-/** Incomplete intervals, the newest first. */
+/** Returns the incomplete intervals, the newest first. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order: { fromMs, toMs }, message, figures }) => ({
     ...{ fromMs, toMs, reason: message, ...figures },

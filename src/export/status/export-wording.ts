@@ -14,7 +14,7 @@ export interface ExportWording {
   readonly startedAs: 'resource' | 'process';
   /** `stdout`: rows are written to standard output after all of them have been checked. */
   readonly rowsGoTo: 'files' | 'stdout';
-  /** Name of a field as users write it, such as `spec.settleDelay` or a flag. */
+  /** Returns the name of a field as users write it, such as `spec.settleDelay` or a flag. */
   fieldName(field: WordedField): string;
 }
 

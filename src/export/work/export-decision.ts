@@ -28,7 +28,7 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Maximum number of rows. No search starts when this number is expected. */
+  /** Maximum number of rows. No more searches start once the running searches are expected to reach this number. */
   readonly maxMessages: number | undefined;
   /** Maximum number of scanned bytes. Running searches stop at this number. */
   readonly maxBytesScanned: number | undefined;
@@ -196,7 +196,7 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** Number of rows that a search can return: the message limit or an estimate. */
+/** Returns the number of rows that a search can return: the message limit or an estimate. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
@@ -257,7 +257,7 @@ function stopReason(
   return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
-/** Wall time at which all rows of the segment are old enough to be searched (E11). */
+/** Returns the wall time at which all rows of the segment are old enough to be searched (E11). */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,
@@ -269,7 +269,7 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Delay of a segment's next search; undefined if there is none. */
+/** Returns the delay of a segment's next search; undefined if there is none. */
 function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
   return delays.find((delay) => {
     if (delay.segment !== index || delay.toMs !== toMs) return false;
@@ -367,14 +367,14 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.min(...delays.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
 }
 
-/** Message limit of most services (8). */
+/** Message limit of most services (section 8 of docs/service.md). */
 export const usualLimit = 100_000;
 /** Planned size of the next search by receipt time: its number of rows, divided by the message limit. */
 const aimedRatio = 0.6;
 /** Maximum length of the next search, as a multiple of the previous interval. */
 const widest = 4;
 
-/** Start of the next search by receipt time, estimated from the previous interval. */
+/** Returns the start of the next search by receipt time, estimated from the number of rows in the previous interval. */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;
   const aimedRows = aimedRatio * (smallestLimit ?? usualLimit);

@@ -187,7 +187,7 @@ export class ExportDelays {
   }
 }
 
-/** Delay in ms before the next attempt. */
+/** Returns the delay in ms before the next attempt. */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }

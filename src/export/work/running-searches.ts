@@ -1,4 +1,7 @@
-/** The running searches of an export. Their results update delays, messages and the next intervals. */
+/**
+ * Manages the running searches of an export. Each result of a search updates the export's delays, its messages and its
+ * next intervals.
+ */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -15,7 +18,7 @@ export interface Search extends RunningSearch {
   /** Outcome of the search. Never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
-  /** Row counts over time, as the search job has found them so far. */
+  /** Returns the row counts over time that the search job has found so far. */
   histogram(): MessageHistogram | undefined;
   stop(reason: StopReason): void;
   endAsCut(): void;
@@ -64,7 +67,7 @@ export class RunningSearches {
     return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
   }
 
-  /** Row counts in 60 equal periods of the time range. */
+  /** Returns the row counts in 60 equal periods of the time range. */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
   }

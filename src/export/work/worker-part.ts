@@ -70,12 +70,12 @@ function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
-/** Distance in workers between this worker and the owner of a segment. It is 0 if this worker owns the segment. */
+/** Returns how many workers the owner of a segment is away from this worker; 0 if this worker is the owner. */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
 
-/** Remainder of a division, never negative, unlike `%`. */
+/** Returns the remainder of a division. Unlike the result of `%`, it is never negative. */
 function remainder(dividend: number, divisor: number): number {
   return ((dividend % divisor) + divisor) % divisor;
 }
