@@ -392,8 +392,8 @@ export class ExportRuntime {
 }
 
 /**
- * Time in ms before the estimated end at which the status gets a new estimate. It is one second, because times in the
- * status have whole seconds.
+ * Time in ms before the estimated end at which the status gets a new estimate. It covers the rounding of times in the
+ * status to whole seconds.
  */
 const estimateMarginMs = 1_000;
 

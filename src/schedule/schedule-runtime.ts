@@ -86,8 +86,8 @@ export class ScheduleRuntime {
   /** Uids of runs that this process has deleted, although the cache still contains them. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Runs whose name another SearchExport has. The value is the monotonic time in ms at which the creation of the run
-   * failed.
+   * Runs that cannot be created, because another SearchExport has their name. The value is the monotonic time of the
+   * last attempt in ms.
    */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last attempt to create a run, if it failed. */

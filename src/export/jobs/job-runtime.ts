@@ -216,7 +216,7 @@ export class JobRuntime {
     } catch (error) {
       return this.#refused(error, job, shares);
     }
-    const message = `The Kubernetes Job ${name} is created${fewerText(share, input.share)}.`;
+    const message = `The Kubernetes Job ${name} is created.${fewerText(share, input.share)}`;
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
@@ -348,10 +348,10 @@ function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
 }
 
-/** Returns the end of a message about a Job with fewer workers than requested; empty for other Jobs. */
+/** Returns a sentence about a Job with fewer workers than requested; empty for other Jobs. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
-  return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the rest of the request limits`;
+  return ` It has ${workers} of the ${wanted.workers} wanted workers, because other Jobs use the rest of the request limits.`;
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {
