@@ -183,7 +183,10 @@ export class ScheduleRuntime {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /** Returns the time ranges of runs that the status lists although they do not exist. Runs that were just created are left out. */
+  /**
+   * Returns the time ranges of runs that the status lists although they do not exist. Runs that were just created are
+   * left out.
+   */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
