@@ -48,7 +48,7 @@ export class ApiClient {
     this.#clock = options.clock;
     this.#requests = options.metrics.counter(
       'logfleet_kubernetes_requests_total',
-      'Requests to the API server, by method, resource and outcome: the HTTP status, or none if no answer came.',
+      'Requests to the API server, by method, resource and outcome. The outcome is the HTTP status, or none if no answer came.',
       ['method', 'resource', 'outcome'],
     );
   }
