@@ -71,7 +71,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Measurements in real time use little CPU time, so rollouts in virtual time can run at the same time.
+  // Benchmarks in real time use little CPU time, so the rollouts in virtual time run at the same time.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

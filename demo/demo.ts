@@ -20,7 +20,7 @@ const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
 const exportTemplate = 'demo/exports/export.yaml';
 const exportedMs = 15 * 60_000;
-/** Target versions of the policy: `quiet` at the start of the demo, `good` after the manifest is changed. */
+/** Target versions of the policy. The demo begins with `quiet`, and then changes the manifest to `good`. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
  * Value of the flag `--grace`. It is shorter than the default, because the simulator lists upgraded collectors

@@ -23,7 +23,10 @@ interface Moment {
 }
 
 const screen = new TerminalScreen();
-/** Screens of the demo that become the pictures. Their progress is closest to `shownShare` and `shownCoverage`. */
+/**
+ * Screens of the demo that become the pictures. Each is the screen whose progress is closest to the wanted fraction,
+ * `shownShare` or `shownCoverage`.
+ */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 
@@ -35,7 +38,8 @@ const terminal: Output = {
   write: (text) => {
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The screen shows two rollouts. The first line with `updated` belongs to the stopped rollout.
+    // The screen shows two rollouts. The first row with `updated` belongs to the stopped rollout, so the second row is
+    // used.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });

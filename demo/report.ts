@@ -229,7 +229,7 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // The sum is too high if `total` also counts skipped collectors. The numbers then explain nothing, so no text is
+  // If `total` also counts skipped collectors, the numbers do not add up. They would explain nothing, so no text is
   // returned.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);

@@ -65,7 +65,7 @@ export class SimulatedService {
     };
   }
 
-  /** Returns the true state of the service, even if its lists are outdated. */
+  /** Returns the current state of the service. The lists that the service returns may be older. */
   async state(): Promise<SimulatorState> {
     const { controlURL, accessId, accessKey, caFile } = this.access;
     const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };

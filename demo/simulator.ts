@@ -7,7 +7,7 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// The demo may have ended before the listener for `disconnect` was added.
+// Checks the connection once, because the demo may have ended before the listener for `disconnect` was added.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
 // The demo's simulator ignores the user's `LOGFLEET_…` variables.

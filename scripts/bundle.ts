@@ -1,8 +1,8 @@
 /**
  * Bundles the program and its npm packages for publication, because Node runs no TypeScript below `node_modules`.
  *
- * `dist/main.js` has one chunk for each part that is loaded later, because compiling a single file takes 0.3 s at each
- * start. `dist/page.html` has the page of `logfleet ui`.
+ * `dist/main.js` loads some parts of the program later from separate files, because compiling a single file takes
+ * 0.3 s at each start. `dist/page.html` is the page of `logfleet ui`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '..');
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
-/** Gives `await import()` of a CommonJS package the same named exports as in Node. */
+/** Makes `await import()` of a CommonJS package return the same named exports as in Node. */
 const namedExports: Plugin = {
   name: 'named-exports',
   setup({ onLoad, onResolve, resolve }) {

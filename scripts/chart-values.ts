@@ -3,7 +3,7 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Example values. An object with examples is documented as a single value, not member by member. */
+  /** Example values. An object that has examples is documented as a single value, and not member by member. */
   readonly examples?: readonly unknown[];
 }
 

@@ -90,8 +90,8 @@ function defaultOf({ default: value }: StructuralSchema): string {
 }
 
 /**
- * Returns the description of a field, with the values and limits that it does not name itself. @param sameAs path of a
- * field of the same type, if the page lists the type's fields there
+ * Returns the description of a field. Adds the allowed values and the limits that the description does not mention.
+ * @param sameAs path of a field of the same type, if the page lists the type's fields there
  */
 function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string {
   const { enum: allowed, minimum, maximum, maxItems, maxProperties } = schema;

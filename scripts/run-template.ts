@@ -6,8 +6,8 @@ import type { CustomResourceDefinition } from './crd-definition.ts';
 /** Fields of a SearchExport that the template of a schedule lacks, because the schedule sets them for each run. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
 /**
- * Title of the schema for a run's spec. Generated types and the reference page refer to the spec of SearchExport
- * instead of repeating it.
+ * Title of the schema for a run's spec. It makes the generated types and the reference page refer to the spec of
+ * SearchExport instead of repeating that spec.
  */
 export const runSpecTitle = 'RunSpec';
 /** TypeScript type of a run's spec, and its import. */
@@ -22,7 +22,10 @@ const claimDescription =
   'Not allowed in a schedule, because the operator writes the records of complete runs to the destination, and cannot mount a PersistentVolumeClaim.';
 const block = /^( *)# BEGIN generated from search-export\.yaml\n[\s\S]*?^ *# END generated\n/m;
 
-/** Returns the schedule's CRD with the current schema of a SearchExport's spec between its markers. */
+/**
+ * Returns the CRD of SearchExportSchedule. The text between its markers is replaced by the current schema of a
+ * SearchExport's spec.
+ */
 export function withRunTemplate(text: string, searchExport: CustomResourceDefinition): string {
   const spec = searchExport.spec.versions[0]?.schema.openAPIV3Schema.properties?.['spec'];
   if (!spec?.properties) throw new Error('crds/search-export.yaml: the first version needs a spec');

@@ -32,7 +32,10 @@ function splitMessage({ message, ...rule }: CelRule): object {
   return { ...rule, problem, remedy };
 }
 
-/** Returns whether a key of the schema is omitted. Fields named `description` or `title` are kept. */
+/**
+ * Returns whether the module omits a key of the CRD's schema. A field named `description` or `title` is kept, because
+ * its value is an object.
+ */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
   return ['anyOf', 'x-kubernetes-list-type', 'x-kubernetes-preserve-unknown-fields'].includes(key);

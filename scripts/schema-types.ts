@@ -39,7 +39,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // A type is added to the map before its fields, so that it comes before the types of its fields.
+    // Adds the type to the map before its fields are converted, so that the type comes before the types of its fields.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {

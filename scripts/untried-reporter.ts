@@ -1,4 +1,4 @@
-/** vitest reporter that lists what was not tested on a deployment, with notes of skipped tests. */
+/** vitest reporter that lists the tests that were skipped on a deployment, by the note that says why. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class UntriedReporter implements Reporter {

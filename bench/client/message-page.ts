@@ -16,14 +16,14 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** Buffer with the repeated messages. It ends with a copy of its start, so that each chunk is contiguous. */
+  /** Ring buffer with the repeated messages. Its start is copied to its end, so that each chunk is contiguous. */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // The page has few different messages, because the memory for them counts towards the measured memory.
+    // The page repeats a few messages, because more messages would need memory that counts towards the measured memory.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');

@@ -168,7 +168,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length directly before this range. The returned time range contains no messages.
+ * Returns the time range of the same length that ends where this range begins. It contains no messages, so its export
+ * shows the CPU time for the start of a process.
  */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

@@ -42,7 +42,8 @@ const partitionRuns: readonly FileRun[] = [
 const leastPartitionedRatio = 0.95;
 
 /**
- * The numbers of messages are not round, because an export repeats a search that returns a round number of rows (E4).
+ * The numbers of messages are not round. If a search returned a round number of rows, the export would suspect a hidden
+ * limit and repeat the search (E4).
  */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };

@@ -50,8 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
 }
 
 /**
- * Returns the ratio of the speed on two processors to the speed on one processor. The time on two processors is reduced
- * by half of the service's CPU time, because the service runs on the same processors and slows down the export.
+ * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors and
+ * slows down the export, so half of its CPU time is subtracted.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

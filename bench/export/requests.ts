@@ -30,14 +30,11 @@ export interface ExportRequestFigures {
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
   /**
-   * Minimum number of requests for the export: 13 for each search of 100,000 messages, and more for searches that reach
-   * the limit.
+   * Minimum number of requests for the export: 13 for each 100,000 messages, and 3 for each search that reached the
+   * limit.
    */
   readonly least: number;
-  /**
-   * Number of bytes that the service scanned for the export, as a multiple of the bytes that a single search for all
-   * messages scans.
-   */
+  /** Ratio of the bytes that the service scanned for the export to the bytes that one search for all messages scans. */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
@@ -63,7 +60,7 @@ interface Shape {
   readonly isForComparison?: boolean;
 }
 
-/** For ten minutes, one millisecond of each second has 500 messages. */
+/** Puts 500 messages into one millisecond of each second, for ten minutes. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -230,7 +227,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // The export sometimes waits without a timer. A repeated timer keeps the virtual clock running meanwhile.
+  // While the export waits without a timer, this repeated timer keeps the virtual clock running.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

@@ -1,6 +1,6 @@
 /**
- * Makes file writes take the same time in every run on a virtual machine, where memory is slow when it is used for the
- * first time. A file in `/dev/shm` uses the memory before the measurement, and shrinks while the measured process
+ * Makes file writes take the same time in every run on a virtual machine, where memory is slow when it is first used. A
+ * file in `/dev/shm` therefore uses the memory before the measurement. The file shrinks while the measured process
  * writes.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -8,7 +8,10 @@ import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Number of bytes by which the freed memory exceeds the files that the measured process has written so far. */
+/**
+ * Number of bytes that are freed in advance, in addition to the size of the files that the measured process has written
+ * so far.
+ */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -26,8 +29,8 @@ export class UsedMemory {
   }
 
   /**
-   * Shrinks the file in `/dev/shm` by the size of the files in `directory`, plus `leadBytes`. Must be called regularly
-   * while these files grow.
+   * Shrinks the file in `/dev/shm`, so that the freed memory is the size of the files in `directory` plus `leadBytes`.
+   * Must be called regularly while these files grow.
    */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);

@@ -17,7 +17,7 @@ import { imageEnvironment } from './whole-process.ts';
 export interface WorkersFigures {
   readonly workers: number;
   readonly messages: number;
-  /** Time from the start of the workers until the first worker ends, in seconds. */
+  /** Time in seconds from the start of the workers until the first worker ends. */
   readonly seconds: number;
   readonly phases: Phases;
   /** CPU time of each worker in seconds. */

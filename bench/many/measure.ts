@@ -96,7 +96,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Waits for the last status writes, because the next start of the operator would otherwise make them, and its
+    // Waits for the last status writes. Otherwise, the next start of the operator would do these writes, and its
     // measurement would count them.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };

@@ -12,7 +12,7 @@ export interface Population {
   /** True if the Secret of the resources exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent for resources that the operator alone brings to that state. */
+  /** Brings all resources to their final state. The function is absent if the operator does this alone. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -137,7 +137,10 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
   await objects.giveStatus('searchexports', others, changedNow(status));
 }
 
-/** Returns the status with conditions that changed now. The operator ignores conditions that are older than their resource. */
+/**
+ * Returns the status with the current time in its conditions, because the operator ignores conditions that are older
+ * than their resource.
+ */
 function changedNow({ conditions = [], ...status }: Status): Status {
   const lastTransitionTime = `${new Date(Date.now() + 1_000).toISOString().slice(0, 19)}Z`;
   return { ...status, conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })) };

@@ -28,12 +28,15 @@ export interface EncodeCase {
 }
 
 export interface EncodeFigures extends EncodeCase {
-  /** Million bytes of pages that are converted per second. `mbPerProcessorSecond` counts per second of CPU time. */
+  /**
+   * Million bytes of pages that are converted per second of real time. `mbPerProcessorSecond` is the same per second of
+   * CPU time.
+   */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
   /** Size of the file as a fraction of the size of the pages. */
   readonly share: number;
-  /** Peak memory of the process in million bytes. The page itself takes 9 million bytes of it. */
+  /** Peak memory of the process in million bytes. This includes the page, which takes 9 million bytes. */
   readonly peakResidentMb: number;
 }
 

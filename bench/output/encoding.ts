@@ -29,7 +29,7 @@ const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /**
- * Conversions to measure. A conversion by the simple script comes directly after the conversion by logfleet with which
+ * Conversions to measure. Each conversion by the simple script directly follows the conversion by logfleet with which
  * it is compared.
  */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [

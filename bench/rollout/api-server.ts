@@ -17,8 +17,8 @@ export interface Shown {
 
 export interface PolicyWatch {
   /**
-   * Returns the time at which the watch first showed a status for which `holds` is true. This time may be before the
-   * call.
+   * Returns the time at which the watch first received a status for which `holds` returns true. The watch may have
+   * received that status before the call.
    */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
@@ -37,7 +37,7 @@ export class ApiServer {
     return this.#apply(`${secrets}/${name}`, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** Creates or changes a policy that uses the Secret with the same name. */
+  /** Creates or changes the policy `name`. The policy uses the Secret that has the same name. */
   applyPolicy(name: string, version: string): Promise<void> {
     return this.#apply(`${policies}/${name}`, {
       apiVersion: 'logfleet.dev/v1alpha1',

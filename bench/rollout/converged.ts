@@ -1,4 +1,4 @@
-/** Counts the requests in an hour in which all collectors already run the target version. */
+/** Counts the requests of one hour in which all collectors already run the target version. */
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
@@ -48,8 +48,8 @@ export async function stayConverged(): Promise<ConvergedFigures> {
 }
 
 /**
- * Returns the plural name of the resource in a request path, such as `leases`. For a list of ConfigMaps, returns
- * `settings`.
+ * Returns the plural name of the resource in a request path, such as `leases`. A list of ConfigMaps is called
+ * `settings`, because it reads the ConfigMap that can pause all resources.
  */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];

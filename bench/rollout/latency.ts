@@ -1,6 +1,7 @@
 /**
  * Measures the latency from an apply of a policy to its first upgrade request, with a real API server and the
- * simulator. Each policy has ten collectors and its own access ID. No request waits for another policy.
+ * simulator. Each policy has ten collectors and its own access ID, so its requests do not wait for those of another
+ * policy.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -109,7 +110,8 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Without this delay, the request limit could delay the first request of a policy.
+  // Waits until the earlier requests no longer use up the request limit, which could delay the first request of a
+  // policy.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -133,7 +135,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Returns when the request arrived, in fractional ms. */
+  /** Waits for the first upgrade request of `user`. Returns its arrival time in ms, with fractions. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

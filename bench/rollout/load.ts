@@ -170,7 +170,7 @@ export async function holdFleet(collectors: number, rollingSeconds: number): Pro
   const workplace = new Workplace();
   try {
     const simulator = await workplace.simulator(collectors, 1);
-    // With mode Observe, the policy lists collectors but upgrades none.
+    // The policy has the mode Observe, so it lists collectors but upgrades none.
     workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
     const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);

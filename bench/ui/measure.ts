@@ -61,7 +61,7 @@ async function createExports(objects: ClusterObjects, resources: number): Promis
     ...{ apiVersion, kind, metadata: { name, namespace }, spec },
   }));
   await objects.makeAll(plural, manifests);
-  // The status needs current times, because the operator ignores a status that is older than its resource.
+  // The status gets the current time, because the operator ignores a status that is older than its resource.
   const time = new Date().toISOString();
   const { conditions = [], ...complete } = runs[1]?.status ?? {};
   const times = { startTime: time, completionTime: time };

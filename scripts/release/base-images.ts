@@ -2,7 +2,7 @@
 
 /** Base image of a stage of the Dockerfile. */
 export interface BaseImage {
-  /** Name without the digest, such as `node:24-bookworm-slim`. */
+  /** Name of the image without its digest, such as `node:24-bookworm-slim`. */
   readonly name: string;
   /** Digest such as `sha256:…`, if the Dockerfile has one. */
   readonly digest: string | undefined;

@@ -3,7 +3,7 @@
 /** Form of a version: `1.2.3`, or `1.2.3-rc.1` before a release. */
 const version = String.raw`\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?`;
 const wholeVersion = new RegExp(`^${version}$`);
-/** Matches a copy of logfleet's version by the text before it, such as `logfleet:`. */
+/** Matches a copy of logfleet's version together with the text before it, such as `logfleet:1.2.3`. */
 const copies = new RegExp(
   String.raw`(\blogfleet[-: ]|\bnewTag: |^(?:version|appVersion): |app\.kubernetes\.io/version: |image\.version=|^operator )${version}`,
   'gm',
@@ -27,7 +27,7 @@ export function isVersion(text: string): boolean {
   return wholeVersion.test(text);
 }
 
-/** Returns the content of a file with the given version. */
+/** Returns the content of a file after replacing each copy of logfleet's version by `version`. */
 export function withVersion(content: string, version: string): string {
   return content.replace(copies, `$1${version}`);
 }

@@ -2,8 +2,8 @@
 import { channel } from 'node:diagnostics_channel';
 
 /**
- * Message about an external effect, such as a request. In phase `before`, the request was not sent yet. In phase
- * `after`, the answer was not used yet.
+ * Message about an external effect, such as a request. In phase `before`, the effect has not begun. In phase `after`,
+ * the effect has ended, but its result was not used yet.
  */
 export interface BoundaryMessage {
   readonly name: string;

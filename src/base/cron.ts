@@ -15,8 +15,8 @@ export class CronSchedule {
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /**
-   * Cache. For a local day, contains this day or the first later day on which the schedule fires. Undefined if there is
-   * no such day.
+   * Cache of the days on which the schedule fires. The value for a local day is this day or the first later day on
+   * which the schedule fires. It is undefined if there is no such day.
    */
   readonly #days = new Map<number, number | undefined>();
 
@@ -27,14 +27,14 @@ export class CronSchedule {
     this.#dates = new Cron(`0 0 ${date.join(' ')}`, { mode: '5-part', utcOffset: 0 });
   }
 
-  /** Yields the local times of the schedule from `localMs` on, ascending. */
+  /** Yields the local times at which the schedule fires, starting at `localMs`, in ascending order. */
   *from(localMs: number): Generator<number> {
     for (const day of this.days(localMs)) {
       for (const timeMs of this.timesMs) if (day + timeMs >= localMs) yield day + timeMs;
     }
   }
 
-  /** Yields the local midnight of each day on which the schedule fires, from the day of `localMs` on. */
+  /** Yields the local midnight of each day on which the schedule fires, starting with the day of `localMs`. */
   *days(localMs: number): Generator<number> {
     let day = this.#dayFrom(Math.floor(localMs / dayMs) * dayMs);
     while (day !== undefined) {

@@ -1,7 +1,7 @@
 /**
  * Heap settings of the operator and the simulator. By default, V8 lets garbage grow to several times the memory in use.
  *
- * The heap has no limit, because a larger fleet needs more memory.
+ * The maximum size of the heap is not limited, because a larger fleet needs more memory.
  */
 import { setFlagsFromString } from 'node:v8';
 

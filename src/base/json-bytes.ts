@@ -58,7 +58,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Sets the highest bit of each byte that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable.
+ * Sets the highest bit of each byte that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable,
+ * because a borrow of the subtraction can set higher bits.
  */
 function marksIn(word: number): number {
   // The XOR exchanges the codes of the quote (0x22) and the space (0x20). After it, the quote and all control

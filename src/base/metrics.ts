@@ -27,9 +27,8 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a gauge. `read` is called at each scrape and returns the series of the gauge. All gauges get the same
-   * object `scrape` during a scrape. Several callers can add series to the same gauge. Series with equal labels are
-   * summed.
+   * Creates a gauge whose series `read` returns at each scrape. All gauges get the same object `scrape` during one
+   * scrape. Several callers can add series to the same gauge, and series with equal labels are summed.
    */
   observedGauge(
     name: string,

@@ -7,7 +7,7 @@ export function groupedText(count: number): string {
   return grouped.format(count);
 }
 
-/** Returns the form of a word for a number, such as `is` for 1 and `are` for others. */
+/** Returns `one` if `count` is 1, and otherwise `several`. Example: `is` and `are`. */
 export function wordFor(count: number, one: string, several: string): string {
   return count === 1 ? one : several;
 }

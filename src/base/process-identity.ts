@@ -20,7 +20,10 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, processStart: await readProcessStart(process.pid), scope: await readScope() };
 }
 
-/** Returns whether a process is still running. The process must have the same `scope` as this process. */
+/**
+ * Returns whether a process still runs. The process must have the same `scope` (machine, boot and pid namespace) as
+ * this process.
+ */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {
   try {
     process.kill(pid, 0);

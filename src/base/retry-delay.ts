@@ -25,8 +25,9 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
- * Returns the delay in ms until a resource with this error is checked again. `heldForMs` is the time for which a rejected
- * access key is not sent, or Infinity. If that time ended while the status was written, the resource is checked soon.
+ * Returns the delay in ms until a resource with this error is checked again. `heldForMs` is the time for which a
+ * rejected access key is still not sent, or Infinity. If the key was rejected and may be sent again, the resource is
+ * checked soon.
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
   const hasEnded = error?.code === 'account.unauthorized' && heldForMs === Number.POSITIVE_INFINITY;
@@ -81,8 +82,9 @@ export class FailureRecord {
 }
 
 /**
- * Returns the number of failures that determines the delay. It is 0 for the first refusal of credentials, because the
- * service sometimes refuses valid credentials (section 10.1 of docs/service.md). Otherwise, it is `count`.
+ * Returns the number of failures from which a delay is computed. A first refusal of the credentials counts as no
+ * failure, because the service sometimes refuses valid credentials (section 10.1 of docs/service.md). For every other
+ * error, returns `count`.
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;

@@ -9,7 +9,8 @@
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
 /**
- * UTC offsets are compared at this distance in ms before and after a local time, to find a clock change near that time.
+ * Distance in ms from a local time. The UTC offsets at this distance before and after the local time are compared, to
+ * find a clock change near it.
  */
 const changeDistanceMs = 36 * 3_600_000;
 /** Maximum number of days that each cache of a time zone contains. It is more than a year. */

@@ -46,7 +46,7 @@ export class TroubleLines {
     this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
   }
 
-  /** Writes that `subject` works again. Writes nothing if no failure of `subject` was written. */
+  /** If an earlier line said that `subject` failed, writes that it works again. Otherwise writes nothing. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;

@@ -84,7 +84,7 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change of a resource that status.observedGeneration does not show yet. Absent while another process leads.',
+      'Age of the oldest change of a resource whose generation is not in status.observedGeneration yet. Absent while another process leads.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
@@ -120,13 +120,13 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible, or again after a running reconcile.
+   * Reconciles a resource as soon as possible. If a reconcile is running, reconciles the resource again afterwards.
    * @param isUnderWay true if there are new results for the resource's work in progress
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The queue may have reported a ready key before the first list of resources was complete, when no reconcile could
-    // start.
+    // A key may have become ready before the first list of resources was complete, when no reconcile could start. Every
+    // call therefore tries to start reconciles.
     this.#startSoon();
   }
 

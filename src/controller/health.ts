@@ -22,13 +22,13 @@ export interface Health {
   readonly stalled: boolean;
   /** True while logfleet retries because the service or a destination does not work (H2). */
   readonly outage?: boolean;
-  /** True if `message` already contains the time at which the outage began, so that this time is not added again. */
+  /** True if `message` already says when the outage began. The time is then not added again. */
   readonly mentionsOutageStart?: boolean;
 }
 
 /**
- * Fields of `Health` for a resource that has nothing to do, for one with work in progress, and for one that waits for
- * the user.
+ * Values of `Health` fields. `resting`: the resource has nothing to do. `atWork`: its work is in progress. `stalled`:
+ * it waits for the user.
  */
 export const resting = { reconciling: false, stalled: false } as const;
 export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;

@@ -24,7 +24,8 @@ export interface Reconciler {
 const shortestDelayMs = 1;
 
 /**
- * Returns a result with a delay in ms. If the resource still has work to do, an infinite delay becomes `stallRetryMs`.
+ * Returns the result of a reconcile. If the resource still has work to do, an infinite delay is replaced by
+ * `stallRetryMs`, so that the resource is not forgotten.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;

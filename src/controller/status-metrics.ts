@@ -38,7 +38,8 @@ interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
   /**
-   * Returns the resources that are measured. Returns none while another process leads, so that no alert fires twice.
+   * Returns the resources to measure. Returns none while another process leads, because otherwise each alert would fire
+   * twice.
    */
   readonly resources: () => Iterable<R>;
 }
@@ -68,7 +69,7 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
   );
   metrics.observedGauge(
     `logfleet_${kind}_state`,
-    `1 for each of at most ${maxShown} ${plural}. The labels show the state (${states}) and the reason of the condition Ready.`,
+    `Always 1. At most ${maxShown} ${plural} have a series, whose labels show the state (${states}) and the reason of the condition Ready.`,
     ['namespace', kind, 'state', 'reason'],
     (scrape) =>
       at(scrape).shown.map((each) => [{ ...labelsOf(each), state: each.state, reason: each.reason }, 1] as const),

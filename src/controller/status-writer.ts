@@ -43,8 +43,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before the first write that failed and may have taken effect. No Event has reported the change of that write
-   * yet.
+   * Status before the first write that failed but may have taken effect. The next Events also report the change of that
+   * write.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -61,7 +61,10 @@ export class StatusWriter<K extends KindName> {
     return this.#isOutdated;
   }
 
-  /** Returns the resource with the newest known status, because the cache may be outdated. */
+  /**
+   * Returns the resource with the newest known status. The cache may not contain the status that this process wrote
+   * last.
+   */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
     return status === resource.status || !status ? resource : { ...resource, status };
@@ -105,8 +108,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * If the resource already shows this status, calls `confirmStatus` of the host, and returns the delay in ms until the
-   * next check. Otherwise returns undefined, and the caller must write the status.
+   * If the resource already shows this status, reports this to the host with `confirmStatus`, and returns the delay in
+   * ms until the next check. Otherwise returns undefined, and the caller must write the status.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -139,12 +142,14 @@ export class StatusWriter<K extends KindName> {
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // The failed write may have taken effect, so the next call compares with the status in the cache.
+      // Forgets the last written status, because the failed write may have taken effect. The next call compares with
+      // the status in the cache.
       this.#written = undefined;
       this.#unreported ??= { status: before };
       throw error;
     }
-    // The cache contains the same status object. A copy would double the memory that thousands of statuses need.
+    // Stores the status object that the cache also contains. A copy would double the memory that thousands of statuses
+    // need.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
@@ -152,8 +157,7 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Publishes Events about all changes since the status `before`, or since an older status whose changes were not
-   * reported.
+   * Publishes Events about the changes since the status `before`, and about earlier changes that no Event has reported.
    */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;

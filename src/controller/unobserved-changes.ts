@@ -32,7 +32,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The host does not report status writes of this process. The status may therefore already show the earlier change.
+    // The status may already show the earlier change, because the host does not report when this process writes a
+    // status.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
@@ -40,7 +41,10 @@ export class UnobservedChanges {
     this.#unobserved.set(text, { key: { namespace, name }, generation, sinceMs: nowMs });
   }
 
-  /** Returns the age in ms of the oldest change whose generation no status shows yet; 0 if there is no such change. */
+  /**
+   * Returns the age in ms of the oldest change whose generation no status contains yet, or 0 if there is no such
+   * change.
+   */
   oldestMs(nowMs: number): number {
     for (const [text, { key, sinceMs }] of this.#unobserved) {
       if (isUnobserved(this.#read(key))) return nowMs - sinceMs;

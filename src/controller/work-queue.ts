@@ -30,17 +30,17 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Ready keys in the order in which they are taken. Each is also in `#dirty`. */
+  /** Ready keys in the order in which they are taken. Each key is also in `#dirty`. */
   readonly #ready: string[] = [];
   /** Ready keys of resources with work in progress, in order. */
   readonly #readyUnderWay: string[] = [];
-  /** Keys in `#dirty` whose resources have work in progress. */
+  /** Keys of resources with work in progress. Each key is also in `#dirty`. */
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
   /**
-   * Keys that are ready, and keys that were added while they were processed. The value is the monotonic time of the
-   * addition.
+   * Keys that are ready, and keys that were added while they were processed. Each value is the monotonic time at which
+   * the key was added.
    */
   readonly #dirty = new Map<string, number>();
 
@@ -143,13 +143,13 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. A key that was added meanwhile becomes ready. */
+  /** Ends the processing of a key. If the key was added during its processing, it becomes ready again. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Returns whether no key is ready or being processed. Delayed keys do not count. */
+  /** Returns whether the queue is idle. It is idle if no key is ready or being processed; some keys may be delayed. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }

@@ -12,7 +12,9 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /** Certificate authorities in PEM form. They replace those of the machine. */
+  /**
+   * Certificate authorities in PEM form. If given, they are trusted instead of the machine's certificate authorities.
+   */
   readonly caCertificates: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Time limit in ms for a connection. A machine without internet fails fast. */
+/** Time limit in ms for opening a connection. It is short, so that a machine without internet access fails fast. */
 const connectTimeoutMs = 5_000;
 
 /** Downloads a file. Errors begin with the host that failed. */

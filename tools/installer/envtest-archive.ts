@@ -29,8 +29,8 @@ export interface EnvtestArchive {
 }
 
 /**
- * Returns the archive of the wanted version (`v1.36.3`) for this machine, or of the newest patch of the same minor
- * version.
+ * Returns the archive of the wanted version (`v1.36.3`) for the platform. If there is none, returns the archive of the
+ * newest patch release of the same minor version.
  */
 export function chooseArchive(index: ReleaseIndex, wanted: string, platform: string): EnvtestArchive | undefined {
   const minor = wanted.slice(0, wanted.lastIndexOf('.') + 1);

@@ -1,4 +1,4 @@
-/** Permission (slot) to send one request. `Slot` in `request-slot.ts` shows its states. */
+/** Permission (slot) to send one request. The interface `Slot` in `request-slot.ts` describes its states. */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';
@@ -82,7 +82,7 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If no start was recorded, the request counts as started now.
+    // Records the current time as the start of the request, if no start was recorded.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {

@@ -9,8 +9,8 @@ import { requestClasses } from './turn-order.ts';
 /** Fraction of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
 const workShare = 0.8;
 /**
- * Time in ms for which requests of search jobs are followed by keep-alives. During this time, slots stay free for
- * keep-alives.
+ * Time in ms after a request of a search job in which keep-alives are expected. During this time, some request slots
+ * stay free for keep-alives.
  */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
@@ -31,9 +31,11 @@ export interface Occupant {
   readonly class: RequestClass;
   /** Time at which the service has certainly finished this cancelled request. Undefined if it was not cancelled. */
   readonly heldUntilMs: number | undefined;
-  /** Whether the cancelled request ends soon, so that another request can start. */
+  /** Whether the request was cancelled and its slot becomes free soon. */
   readonly endsSoon: boolean;
-  /** Cancels the request to make room for a keep-alive. Undefined if the request must not be cancelled. */
+  /**
+   * Cancels the request to make room for a keep-alive. The function is undefined if the request must not be cancelled.
+   */
   readonly giveUp: (() => void) | undefined;
 }
 
@@ -127,7 +129,7 @@ export class KeyQueue {
     }
   }
 
-  /** Returns the times at which the access key may be allowed to send more requests even if no answer arrives. */
+  /** Returns the times at which more requests of this access key may be allowed, even if no answer arrives before. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

@@ -18,8 +18,8 @@ export const marginBounds = {
   /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
   /**
-   * Number of answers of a class after which a delay is measured against the fastest answer of this class. Until then,
-   * it is measured against the fastest answer of all classes.
+   * Minimum number of measured answers of a class. With fewer answers, a delay of this class is measured against the
+   * fastest answer of all classes instead of its own.
    */
   youngAnswers: 32,
 } as const;
@@ -38,7 +38,10 @@ const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
 const baselineWindowMs = 60_000;
 
-/** Class of requests, or connection handshakes. Only round trips of the same kind are compared. */
+/**
+ * Kind of round trip: the class of a request, or a connection handshake. Only round trips of the same kind are
+ * compared.
+ */
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {
@@ -58,7 +61,10 @@ export class PathMargin {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Part of the allowed network delay that comes from measurements, in ms. */
+  /**
+   * Part of the allowed network delay, in ms, that follows from measured round trips. The other part follows from
+   * answers with 429.
+   */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
@@ -74,7 +80,7 @@ export class PathMargin {
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // Compares only requests of the same class, because the service needs more time for some classes.
+    // The round trip is compared only with others of its class, because the service needs more time for some classes.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -127,7 +133,7 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Fastest recent round trip of all kinds in ms; zero while there are few answers. */
+  /** Fastest recent round trip in ms, of all classes and of handshakes. It is 0 until there are enough answers. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= marginBounds.youngAnswers) return 0;

@@ -3,10 +3,10 @@
  *
  * A request counts until one second after its latest possible arrival at the service. The arrival is certain when:
  * - its answer arrives, or its connection ends;
- * - the answer to a request arrives that was sent at least `marginBounds.mostMs` later to the same origin;
- * - a handshake completes that began at least `marginBounds.mostMs` later (`Path.probe`).
+ * - another request to the same origin, sent at least `marginBounds.mostMs` later, gets its answer;
+ * - a handshake with the origin completes that began at least `marginBounds.mostMs` later (`Path.probe`).
  *
- * Keep-alives are not reduced after a 429, because a search job without keep-alives is lost.
+ * An answer with 429 does not reduce the rate of keep-alives, because a search job without keep-alives is lost.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
@@ -95,8 +95,8 @@ export class RateLimiter {
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // Earlier requests have usually arrived after half of the handshake's duration. After a stall, they may arrive as
-    // late as the handshake ends.
+    // Earlier requests have usually arrived when half of the handshake's time has passed. After a stall, they may
+    // arrive as late as the end of the handshake.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
@@ -114,7 +114,10 @@ export class RateLimiter {
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** Returns sent requests whose arrival a test connection could show now. */
+  /**
+   * Returns the sent requests that may not have arrived yet, and whose arrival a test connection would show if it were
+   * opened now.
+   */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
@@ -128,8 +131,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which one more request of this class may be sent; Infinity while permitted requests
-   * are not sent yet.
+   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity if this depends on
+   * permitted requests that are not sent yet.
    */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
@@ -141,8 +144,8 @@ export class RateLimiter {
   }
 
   /**
-   * Records that requests to this origin arrived by `arrivedByMs` if they were sent at least `marginBounds.mostMs`
-   * before `sentAtMs`.
+   * Records that requests to `origin` have arrived by `arrivedByMs`. Applies only to requests that were sent at least
+   * `marginBounds.mostMs` before `sentAtMs`, because later requests may still be on the way.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
@@ -163,7 +166,10 @@ export class RateLimiter {
     return Math.max(latestMs(reservation), usualMs < this.#pace.whole.periodMs ? sentAtMs + usualMs : 0);
   }
 
-  /** Returns the earliest time at which fewer than `starts` requests count against the rate. */
+  /**
+   * Returns the earliest time at which fewer than `starts` requests count against the rate, so that one more may be
+   * sent.
+   */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;

@@ -13,7 +13,7 @@ export interface RequestPace {
   readonly periodMs: number;
 }
 
-/** Converts a rate to whole requests per period. 2.5 per second becomes 2 per second. */
+/** Converts a rate to a whole number of requests per period. For example, 2.5 per second becomes 2 per second. */
 export function paceOf(requestsPerSecond: number): RequestPace {
   if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
   return { starts: 1, periodMs: 1000 / requestsPerSecond };
@@ -62,8 +62,8 @@ export class RatePace {
 }
 
 /**
- * Returns the number of whole steps since `sinceMs`. The result is exact at the time of a step, so that the timer for
- * this step fires only once.
+ * Returns the number of whole steps between `sinceMs` and `nowMs`. A rounding error is corrected, so that a timer that
+ * fires exactly at a step always counts this step.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

@@ -1,16 +1,16 @@
 /**
- * Decides whether a 429 means too many requests or too many search jobs, and applies `Retry-After` (B4, B5). A 429 for
- * a new job means too many jobs if other requests succeed at the same time.
+ * Decides whether an answer with 429 means too many requests or too many search jobs, and applies `Retry-After` (B4,
+ * B5). A 429 for a new job means too many jobs if other requests have succeeded recently.
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Maximum age in ms at which a successful request still shows that the request rate is not too high. */
+/** Maximum age in ms at which a successful request counts as evidence that the request rate is not too high. */
 const evidenceMs = 15_000;
 /** Maximum wait in ms after `Retry-After`. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum time in ms by which `Retry-After` delays a keep-alive. The service cancels a job after 20 s without requests
- * (B4).
+ * Maximum time in ms by which `Retry-After` delays a keep-alive. It is short, because the service cancels a job after
+ * 20 s without requests (B4).
  */
 const keepAliveHoldMs = 6_000;
 
@@ -36,7 +36,10 @@ export class Refusals {
     return cause;
   }
 
-  /** Returns the time until which `Retry-After` delays requests of this class that are due at `dueMs`. */
+  /**
+   * Returns the time until which `Retry-After` delays a request of this class. `dueMs` is the time at which the request
+   * is due.
+   */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

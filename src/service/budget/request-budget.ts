@@ -110,7 +110,7 @@ export class RequestBudget {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
 
-  /** Requests per second that are permitted now. Lower for a while after a 429. */
+  /** Requests per second that are permitted now. The number is lower for a while after an answer with 429. */
   get requestsPerSecond(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
     return (starts * 1_000) / periodMs;
@@ -139,7 +139,10 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** False while an access key has more requests in flight than its limit allows, because the limit was lowered. */
+  /**
+   * Returns false while an access key has more requests in flight than its limit allows. This happens after the limit
+   * was lowered.
+   */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);

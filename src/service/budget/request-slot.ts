@@ -28,7 +28,10 @@ export interface SlotRequest {
   readonly path?: Path | undefined;
   /** Monotonic time in ms at which the request is due; now by default. */
   readonly dueMs?: number | undefined;
-  /** Whether the request asks for a search job's status. A cancelled status request counts for a shorter time (B2). */
+  /**
+   * Whether the request asks for the status of a search job. If such a request is cancelled, it counts as concurrent
+   * for a shorter time than other requests (B2).
+   */
   readonly isPoll?: boolean | undefined;
   /** Cancels the wait for permission. `acquire` then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -72,7 +75,10 @@ export interface Slot {
   release(): void;
   /** Reports the monotonic time in ms at which the answer began to arrive. */
   heard(headAtMs: number): void;
-  /** Lets the budget cancel this request for a keep-alive (B4). Calls `giveUp` at most once. */
+  /**
+   * Allows the budget to cancel this request, so that a keep-alive can be sent (B4). The budget calls `giveUp` at most
+   * once to cancel it.
+   */
   yieldTo(giveUp: () => void): void;
   /** Reports how the request ended. */
   finished(outcome: SlotOutcome): void;

@@ -43,7 +43,7 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/** Allows one write. Throws a `NotLeadingError` unless `term` is the current term. */
+/** Permits one write of a request. Throws a `NotLeadingError` unless `term` is the current term of leadership. */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

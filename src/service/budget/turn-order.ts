@@ -18,11 +18,11 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 };
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
-/** Time in ms after which a waiting request may be sent before requests of higher priority. */
+/** Waiting time in ms after which a request may be sent before requests of higher priority. */
 export const patienceMs = 2_000;
 /**
- * Time in ms after which a late keep-alive is sent before all other requests. The service cancels a job after 20 s
- * without requests (section 3.1 of docs/service.md).
+ * Delay in ms after which a late keep-alive is sent before all other requests, because the service cancels a job after
+ * 20 s without requests (section 3.1 of docs/service.md).
  */
 const keepAliveSlackMs = 3_500;
 
@@ -41,9 +41,7 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /**
-   * Number of requests that were chosen by rank since the last request that was chosen because it had waited too long.
-   */
+  /** Number of requests that were chosen by rank since a request was last chosen because it had waited too long. */
   #inRank = 0;
   /** Number of keep-alives that may still be sent before a waiting page read is sent. */
   #pollsAhead = mostPollsAhead;
@@ -72,8 +70,8 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request for which `weigh` returns the lowest number. Among requests with the same number, the class
-   * that was served longest ago wins.
+   * Returns the request with the lowest weight. If several requests have the same weight, returns the one whose class
+   * was served longest ago.
    */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;

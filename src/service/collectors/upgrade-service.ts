@@ -54,7 +54,7 @@ export interface CreateTaskOptions extends CallOptions {
 
 export interface ListCollectorsQuery {
   /**
-   * Lists only collectors that can be upgraded to this version (section 4.6 of docs/service.md). Default: the latest
+   * Build version to which the listed collectors can be upgraded (section 4.6 of docs/service.md). Default: the latest
    * build.
    */
   readonly toVersion?: string;

@@ -17,8 +17,9 @@ export type Aggregated =
 export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
 
 /**
- * Waits for the end of an aggregation and reads its records. Returns the errors of the job, or undefined if the result
- * is unreliable for another reason. Calls `onFinished` when the search is finished.
+ * Waits for the end of an aggregation and reads its records. If the search job reported errors, returns the errors
+ * instead. If the result is unreliable for another reason, returns undefined. Calls `onFinished` when the search is
+ * finished.
  */
 export async function readAggregation(
   job: AggregationJob,
@@ -32,7 +33,7 @@ export async function readAggregation(
   const pages: RecordPage[] = [];
   const take = (page: RecordPage) => void pages.push(page);
   await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-  // The search job may have reported an error while its records were read (E5).
+  // Checks for errors again, because the search job may have reported an error while its records were read (E5).
   if (mayHaveErrors(job)) return errorsIn(job);
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }

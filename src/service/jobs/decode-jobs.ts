@@ -56,7 +56,7 @@ function decodeState(members: Members): JobState {
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/** States of a search job in which the number of messages may be missing. */
+/** States of a search job in which the service may omit the number of messages. */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
 /** Decodes the number of messages. A missing number is an error if results can be read. */

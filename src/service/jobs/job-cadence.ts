@@ -6,7 +6,7 @@
  * - Next progress check: shortly after the estimated end. The search runs backwards in time, so its histogram shows how
  *   much is done (section 2.3 of docs/service.md).
  *
- * A failed status request is repeated immediately, once more, and then less often.
+ * A failed status request is repeated twice immediately, and then after growing delays.
  */
 
 /** Time in ms from the last answered request to the next keep-alive. */
@@ -16,8 +16,8 @@ const soonestPollMs = 2_000;
 /** Time in ms from a job's creation to its first status request, if the duration is unknown. */
 const usualPollMs = 2_500;
 /**
- * A progress check waits longer than the estimated duration of the search: by this fraction of the duration, plus
- * `overshootMs`.
+ * Fraction of the estimated duration of a search. A progress check waits for the estimated duration, plus this fraction
+ * of it, plus `overshootMs`.
  */
 const overshootShare = 0.1;
 const overshootMs = 250;

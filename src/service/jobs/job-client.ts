@@ -126,14 +126,14 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum length in characters of a warning that is removed from later warnings. A shorter text may be part of a later
- * warning by chance.
+ * Minimum length in characters at which the warning of a job's creation is removed from the job's later warnings. A
+ * shorter text is not removed, because it may occur in a later warning by chance.
  */
 const shortestNotice = 16;
 
 /**
- * Returns the new text of a warning. The text `known` is removed, because the warning of the job's creation already
- * contained it.
+ * Returns the part of a warning that is new. `known` is the warning of the job's creation, which later warnings repeat,
+ * so it is removed.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

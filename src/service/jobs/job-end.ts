@@ -27,8 +27,8 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Error for a search job whose requests got no answer for longer than the service keeps a job without requests (section
- * 3.1 of docs/service.md).
+ * Error for a lost search job. Its requests got no answer for longer than the service keeps a job without requests
+ * (section 3.1 of docs/service.md), so the service has cancelled the job.
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};

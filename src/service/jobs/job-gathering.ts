@@ -6,7 +6,7 @@
 import type { Answer } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/** Maximum number of stored errors or warnings. Later ones are dropped. */
+/** Maximum number of errors, and of warnings, that are stored. Further errors and warnings are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
 /** Matches a warning that the search stopped at the message limit (section 10.2 of docs/service.md). */
@@ -95,7 +95,7 @@ export class JobGathering {
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /** Records a lost answer, which may have contained an error. */
+  /** Records that the answer to a status request was lost. The answer may have contained an error of the search. */
   lost(): void {
     this.#progress = { ...this.#progress, hasLostStatus: true };
   }

@@ -10,7 +10,7 @@ import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
-/** Delay in ms before a status request is repeated after an unreachable service or an unknown job. */
+/** Delay in ms before a status request is repeated if the service was unreachable or did not know the job. */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
@@ -86,7 +86,8 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A keep-alive replaces a waiting progress check, because the request budget sends keep-alives first.
+    // When a keep-alive is due, it replaces a progress check that still waits, because the request budget sends
+    // keep-alives first.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -125,7 +126,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A newer request may be queued while an older request is sent again after a 401.
+    // A request that got a 401 is sent again. By then, `#queued` may be a newer request, which must stay queued.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -31,11 +31,13 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
 export const orphanLifeMs = 30_000;
 /** Time in ms without a valid answer after which the search job counts as lost. */
 const longestSilenceMs = 60_000;
-/** Maximum number of attempts to delete a search job. A job that gets no requests expires anyway. */
+/**
+ * Maximum number of attempts to delete a search job. If all fail, the job expires, because it gets no more requests.
+ */
 const deletionTries = 3;
 /**
- * Maximum number of attempts to delete a new job, which some replicas do not know yet (section 10.2 of
- * docs/service.md).
+ * Maximum number of attempts to delete a new job. It is higher, because some replicas of the service may not know the
+ * job yet (section 10.2 of docs/service.md).
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
@@ -75,7 +77,7 @@ export class SearchJob {
   readonly #options: SearchJobOptions;
   readonly #gathering: JobGathering;
   readonly #finished = Promise.withResolvers<JobProgress>();
-  /** Aborted when the job ends. Its reason is the error of all further calls. */
+  /** Aborted when the job ends. The signal's reason is the error with which all further calls reject. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
   /** Monotonic time in ms at which the end of the search became known; undefined until then. */
@@ -94,7 +96,7 @@ export class SearchJob {
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
-    // Prevents an unhandled rejection. All later calls reject with the same error.
+    // Prevents an unhandled rejection. The error is not lost, because all later calls reject with it.
     this.#finished.promise.catch(() => {});
   }
 

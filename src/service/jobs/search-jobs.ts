@@ -1,6 +1,6 @@
 /**
- * Opens search jobs, within the limits of the service (B4, B5). If the answer to a creation is lost, the unknown job
- * counts as active until it must have expired.
+ * Opens search jobs within the limits of the service (B4, B5). If the answer to a creation is lost, a job may exist
+ * whose id is unknown. This job counts as active until it must have expired.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';

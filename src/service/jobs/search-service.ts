@@ -137,7 +137,10 @@ export interface OpenJob {
    * be wrong (section 10.3 of docs/service.md).
    */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
-  /** Deletes the job (section 4.5 of docs/service.md). An unknown job counts as deleted, unless it is very new. */
+  /**
+   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, the job counts as deleted.
+   * A very new job is an exception, because some replicas may not know it yet.
+   */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 

@@ -4,7 +4,10 @@
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** Results of the reader. `more` means that the rest of the chunk contains no complete token. */
+/**
+ * Results of the reader, one for each type of token. `more` means that the rest of the chunk contains no complete
+ * token.
+ */
 export const token = {
   more: 0,
   name: 1,
@@ -35,8 +38,8 @@ const expecting = {
 } as const;
 
 /**
- * Where inside a token the chunk ended. `digits + n`: `n` hexadecimal digits of an escape are still missing. `number +
- * n`: the number is in state `n` of `numberStates`.
+ * Position inside a token at which the chunk ended. `digits + n`: `n` hexadecimal digits of an escape sequence are
+ * missing. `number + n`: the number is in state `n` of `numberStates`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
@@ -72,8 +75,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues with `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the document. Returns the number
-   * to add to indexes that were stored before the call.
+   * Continues with the bytes of `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the document. Returns
+   * the number that must be added to stored indexes, so that they refer to `bytes`.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -103,7 +106,9 @@ export class JsonReader {
     return this.#base + index;
   }
 
-  /** Skips the rows that `row-finder.ts` has read, and continues after the opening brace of the next row. */
+  /**
+   * Skips the rows that `row-finder.ts` has already read. `at` is the index after the opening brace of the next row.
+   */
   skipInto(at: number): void {
     this.at = at;
     this.#expecting = expecting.nameOrEnd;
@@ -193,8 +198,8 @@ export class JsonReader {
   }
 
   /**
-   * Closes an object or array. `ifEmpty` is the set of tokens that are expected right after the opening brace or
-   * bracket.
+   * Reads the closing brace or bracket of an object or array. `ifEmpty` is the set of tokens that are expected while
+   * the object or array is empty.
    */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
@@ -343,7 +348,7 @@ const numberStates: readonly { readonly isWhole: boolean; readonly next: Readonl
   { isWhole: true, next: { [digits]: 8 } },
 ];
 
-/** Returns the next state of a number, or -1 if the byte does not belong to it. */
+/** Returns the state of a number after `byte`, or -1 if the number cannot continue with this byte. */
 function continueNumber(state: number, byte: number): number {
   const character = String.fromCharCode(byte);
   const next = Object.entries(numberStates[state]?.next ?? {});

@@ -27,7 +27,7 @@ export interface PageLimits {
   readonly maxDepth: number;
 }
 
-/** The object or array that is being read, or the member whose value comes next. */
+/** Position in the page: the object or array that is being read, or the member whose value comes next. */
 type PagePosition =
   | 'start'
   | 'page'
@@ -42,7 +42,10 @@ type PagePosition =
   | 'skipped'
   | 'end';
 
-/** Number of open objects and arrays inside the page, inside an element of `messages`, and inside a row. */
+/**
+ * JSON nesting depth at three positions: inside the page, inside an element of `messages`, and inside a row. The depth
+ * counts the open objects and arrays.
+ */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
@@ -57,7 +60,10 @@ export class PageContent {
   #named: FieldValue | undefined;
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
-  /** Index at which the current row begins, or at which the value of the member `fields` begins. */
+  /**
+   * Index at which the current row begins. While the member `fields` is read, it is the index at which that member's
+   * value begins.
+   */
   #start = 0;
   /** Object whose unknown member is being skipped. */
   #afterSkipped: 'page' | 'element' = 'page';
@@ -96,8 +102,8 @@ export class PageContent {
   }
 
   /**
-   * Reads to the end of the chunk. If `whileHeld` is true, stops earlier, at the end of the row or text that began in
-   * an earlier chunk.
+   * Reads to the end of the chunk. If `whileHeld` is true, reads only to the end of the row or text that began in an
+   * earlier chunk.
    */
   read(whileHeld: boolean): void {
     for (;;) {
@@ -111,7 +117,10 @@ export class PageContent {
     }
   }
 
-  /** Start of an incomplete row or text, whose bytes must stay in memory; -1 if there is none. */
+  /**
+   * Returns the index at which an incomplete row or text begins, or -1 if there is none. All bytes starting at this
+   * index must stay in memory.
+   */
   heldFrom(): number {
     switch (this.#place) {
       case 'row':
@@ -304,7 +313,7 @@ export class PageContent {
     return this.#fieldsOfRow.named(name, 0, name.length);
   }
 
-  /** Passes on all following rows that `row-finder.ts` can read quickly. */
+  /** Passes on the next rows as long as `row-finder.ts`, the fast reader, can read them. */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
       this.#giveOut(end);
@@ -375,7 +384,7 @@ export class PageContent {
 }
 
 export class PageError extends DecodeError {
-  /** Offset of the invalid byte. For a truncated page, its length. */
+  /** Offset of the invalid byte in the page. If the page is truncated, the offset is the length of the page. */
   readonly offset: number;
 
   /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */

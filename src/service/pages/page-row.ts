@@ -32,7 +32,7 @@ export type ComplainOfRow = (at: number, problem: string) => Error;
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** Kind of the field's value; `more` if the row lacks the field. */
+  /** Type of the field's JSON value. It is `token.more` if the row does not contain the field. */
   kind: Token = token.more;
   start = 0;
   end = 0;
@@ -43,7 +43,8 @@ export class FieldValue {
   }
 
   /**
-   * Sets the kind and position of the field's value. For an object or array, the position includes only the first byte.
+   * Sets the kind and position of the field's value. If the value is an object or array, its position covers only the
+   * first byte.
    */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
@@ -114,7 +115,7 @@ export class RowFields {
     );
   }
 
-  /** Decodes the row from `bytes[row]` to `end`. Throws an error of `complain` for an invalid field. */
+  /** Decodes the row from `bytes[row]` to `end`. If a field is invalid, throws the error that `complain` creates. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);

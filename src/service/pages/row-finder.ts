@@ -18,13 +18,14 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** For each member of an earlier row: the text before its value, such as `,"name":"`. */
+  /** Text before the value of each member, such as `,"name":"`, as it was in an earlier row. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 for none. */
   readonly #nameLengths = new Uint8Array(maxMembers);
   /**
-   * For each member of the previous row: its known field, such as the id. Undefined if the member is no known field.
+   * Known field of each member of the previous row, such as the id. The value is undefined if the member is not a known
+   * field.
    */
   readonly #named: (FieldValue | undefined)[] = [];
 
@@ -63,7 +64,10 @@ export class RowFinder {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Stores the name of a member. Returns the start of its value's text, or -1 if the value is not a string. */
+  /**
+   * Stores the name of a row's member for later rows. Returns the index at which the text of the member's value begins,
+   * or -1 if the value is not a string.
+   */
   #learnName(member: number, at: number): number {
     const bytes = this.#bytes;
     const name = member === 0 ? at : at + 1;

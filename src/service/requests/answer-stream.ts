@@ -47,15 +47,15 @@ export class AnswerStream<T> implements BodyReceiver {
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Time of the last chunk, or time at which the last pause ended. */
+  /** Time at which the last chunk arrived or the last pause ended, whichever is later. */
   #movedAtMs = 0;
   /** Number of pending promises that pause the answer. */
   #waits = 0;
   #ended = false;
 
   /**
-   * When a time limit passes, `giveUp` is aborted to cancel the request. `onHead` is called with the head of a
-   * successful answer.
+   * @param giveUp aborted when a time limit passes, which cancels the request
+   * @param onHead called with the head of a successful answer
    */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;

@@ -47,7 +47,7 @@ export interface ServiceSettings {
   /** Hosts to which redirects may lead, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of the settings in messages to users. Default: the keys of a Secret. */
+  /** Names by which messages to users call the settings. By default, these are the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -100,8 +100,8 @@ export class Exchange {
   }
 
   /**
-   * Performs a call. Throws a `ServiceError`, or an error of the caller's own functions. The caller must wait before it
-   * performs the call again.
+   * Performs a call. Throws a `ServiceError`, or an error that the caller's own functions threw. After an error, the
+   * caller must wait before it performs the call again.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const timesSeen = new Map<Outcome, number>();
@@ -241,7 +241,7 @@ export class Exchange {
     let sentAtMs: number | undefined;
     const onHead = (head: ResponseHead) => {
       slot.heard(head.headAtMs);
-      // Stores cookies first, because reading the body may fail.
+      // The cookies are stored first, because reading the body may fail.
       session?.cookies.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);
@@ -349,7 +349,9 @@ function valuesOf(cookie = ''): readonly string[] {
     .filter((value) => value.length >= 6);
 }
 
-/** Describes the problem of an encoded (such as compressed) answer; undefined if it is not encoded. */
+/**
+ * Returns the problem with an encoded answer, such as a compressed one. Returns undefined if the answer is not encoded.
+ */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;

@@ -29,7 +29,10 @@ export class JobSession {
     return this.#heardAtMs ?? this.#createdAtMs;
   }
 
-  /** Records a successful answer from `address`. `forGood` means that all redirects to this address were permanent. */
+  /**
+   * Records a successful answer from `address`. `forGood` is true if all redirects to this address were permanent, so
+   * that later requests use the address directly.
+   */
   answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
     if (this.#address) this.heard(sentAtMs);
     else this.#createdAtMs = sentAtMs;

@@ -12,11 +12,17 @@ import type { ServiceError } from './service-error.ts';
 /** A request that checks the key. */
 interface Check {
   readonly call: Call;
-  /** Settles when the request has ended: with its error if the service rejected the key again. */
+  /**
+   * Resolves when the request has ended. The value is the request's error if the service rejected the key again, and
+   * otherwise undefined.
+   */
   readonly result: PromiseWithResolvers<ServiceError | undefined>;
 }
 
-/** A request was not sent, because the service rejected the key of the request that checked it. */
+/**
+ * Error of a request that was not sent. Another request was sent first to check the access key, and the service
+ * rejected the key.
+ */
 export class KeyRejectedError extends Error {
   override readonly name = 'KeyRejectedError';
   /** Error of the request that checked the key. */
@@ -54,7 +60,7 @@ export class KeyCheck {
     this.#isRejected = false;
   }
 
-  /** Records that the service rejected the key. If the request is repeated, its repetition checks the key. */
+  /** Records that the service rejected the key. If the request is sent again, its second attempt checks the key. */
   rejected(call: Call, isRepeated: boolean): void {
     this.#isRejected = true;
     if (isRepeated && !isOfRunningJob(call)) this.#begin(call);

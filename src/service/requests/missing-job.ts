@@ -4,9 +4,15 @@
  */
 import type { jobMissings } from './outcome.ts';
 
-/** Time in ms after a job's creation in which some replicas may not know the job (section 10.2 of docs/service.md). */
+/**
+ * Time in ms after a job's creation in which some replicas of the service may not know the job (section 10.2 of
+ * docs/service.md).
+ */
 const replicaGraceMs = 10_000;
-/** Time in ms after a job's creation in which some replicas may not know the job, although one replica does. */
+/**
+ * Time in ms after a job's creation in which some replicas of the service may not know the job, although another
+ * replica has shown that it does.
+ */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
@@ -32,7 +38,10 @@ export interface NoSuchJob {
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
-  /** Send time of the newest later request whose answer showed that the service knows the job. */
+  /**
+   * Send time of the newest request whose answer showed that the service knows the job. The request that created the
+   * job does not count.
+   */
   readonly heardAtMs: number | undefined;
   /** True if an earlier request to delete the job may have reached the service. */
   readonly isDeleted: boolean;
@@ -50,7 +59,8 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Checks for redirects first, because only the service at the original address can know the job.
+  // Redirects are checked first. After a redirect, another service may have answered, and its answer does not show that
+  // the job is gone.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

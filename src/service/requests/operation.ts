@@ -20,7 +20,7 @@ export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
   // The deadline is long, because a cancelled request loses its answer, which may contain an error of the search (E5).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
-  // The maximum size does not apply to rows, which are read as a stream.
+  // The maximum size does not limit the rows of a page, because rows are read as a stream.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },
   listRecords: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: 128 * mebibyte },
   deleteJob: { method: 'DELETE', requestClass: 'jobCare', deadlineMs: 10_000, maxBodyBytes: mebibyte },

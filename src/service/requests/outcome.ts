@@ -46,7 +46,7 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** Treatment of an outcome. `of` contains exceptions for single operations. */
+/** Effect, handling and repetition of requests that end with an outcome. `of` overrides them for single operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** The request had no effect and may succeed later. */
@@ -99,8 +99,8 @@ const rows = {
   // The answer redirects the request.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // The answer rejects the request (section 7.1 of docs/service.md). A 401 can be wrong when many clients log in
-  // (section 10.1 of docs/service.md), so the request is repeated once.
+  // The answer rejects the request (section 7.1 of docs/service.md). After a 401, the request is repeated once, because
+  // the service may answer 401 wrongly when many clients log in (section 10.1 of docs/service.md).
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },

@@ -91,7 +91,7 @@ function render(operation: Operation, failure: Failure, names: SettingNames): st
   return `${happened(request, failure, names)}${help ? `; ${help}` : ''}`;
 }
 
-/** Returns what happened to `request`, given as method and address. */
+/** Describes how a failed request ended. `request` names the request by method and address. */
 function happened(request: string, failure: Failure, { followRedirect }: SettingNames): string {
   const { detail, status, outcome } = failure;
   const inBrackets = detail ? ` (${detail})` : '';

@@ -85,7 +85,8 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for this connection receive the error. If no caller waits, the error is ignored.
+    // Callers that wait for this connection receive its error through `#opening`. If no caller waits, the error is
+    // ignored.
     opening.catch(() => {});
   }
 

@@ -42,7 +42,7 @@ export class Connection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or an error of `beforeWrite`. */
+  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or the error that `beforeWrite` threw. */
   send(request: TransportRequest): Promise<TransportResponse> {
     return new Promise((resolve, reject) => {
       const handler = new ResponseHandler(request, this.#clock, resolve, reject);

@@ -18,7 +18,7 @@ export interface DialerOptions {
   readonly environment: Environment;
 }
 
-/** TLS connection. Behind a proxy, a `GatheringSocket` combines small records into larger chunks. */
+/** TLS connection. Without a proxy, it is a `GatheringSocket`, which combines small records into larger chunks. */
 export type SecureSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {

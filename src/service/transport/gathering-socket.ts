@@ -23,7 +23,7 @@ export class GatheringSocket extends Duplex {
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** Whether reading is stopped until the reader asks for more. */
+  /** Whether reading is stopped until the reader of the stream asks for more data. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -61,7 +61,10 @@ export class GatheringSocket extends Duplex {
     this.tls.write(chunk, done);
   }
 
-  /** Sends head and body in one write, so that no body is sent after this process lost the right to send (L1). */
+  /**
+   * Sends head and body in one write. If the body were written later, this process could have lost the right to send
+   * requests by then (L1).
+   */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
   }
@@ -76,7 +79,7 @@ export class GatheringSocket extends Duplex {
     else this.tls.once('close', () => done(error)).destroy();
   }
 
-  /** Adds one TLS record. Returns false to stop reading. */
+  /** Adds the bytes of one TLS record to the current chunk. Returns false to pause the reading from the connection. */
   #take(record: Buffer, bytes: number): boolean {
     if (this.#to + bytes > this.#filling.length) {
       this.#handOn();

@@ -87,7 +87,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici reports an empty chunk when it resumes, which must not pause the answer again.
+    // When undici resumes, it delivers an empty chunk. This chunk must not pause the answer again.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);

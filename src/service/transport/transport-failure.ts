@@ -40,7 +40,10 @@ function failureOf(code: string): TransportFailure {
   return 'connectionLost';
 }
 
-/** Converts an error of the network. `what` names the failed action: `connecting to service.example.com:443`. */
+/**
+ * Converts a network error to a `TransportError`. `what` names the failed action, such as `connecting to
+ * service.example.com:443`.
+ */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);

@@ -24,7 +24,7 @@ export interface TransportRequest {
   readonly beforeWrite: () => Departure;
   /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `answerTooLarge`. */
   readonly maxBodyBytes: number;
-  /** Receives the body while it arrives; undefined to return the complete body. */
+  /** Receives the body while it arrives. If there is no receiver, the response contains the complete body. */
   readonly receiver?: BodyReceiver | undefined;
 }
 
@@ -45,7 +45,10 @@ export interface TransportResponse extends ResponseHead {
 
 /** Receives a body in chunks. An error that it throws cancels the request. */
 export interface BodyReceiver {
-  /** Called with the head of the answer. Returns false to leave the body in the response. */
+  /**
+   * Called with the head of the answer. Returns false if this receiver does not read the body, which then stays in the
+   * response.
+   */
   begin(head: ResponseHead): boolean;
   /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer. */
   write(chunk: Uint8Array): Promise<void> | undefined;
@@ -56,9 +59,12 @@ export interface Transport {
    * Resolves when up to `wanted` connections are open, including busy ones (B1). Rejects only if no connection is open.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
-  /** Opens one more connection, on which no request is sent (`Path.probe`). */
+  /**
+   * Opens one more connection and sends no request on it. The handshake can show that earlier requests have arrived
+   * (`Path.probe`).
+   */
   probe(origin: string): Promise<void>;
-  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or an error of `beforeWrite`. */
+  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or the error that `beforeWrite` threw. */
   send(request: TransportRequest): Promise<TransportResponse>;
   /** Accepts no further requests. Resolves when all requests have ended and every socket is closed. */
   drain(): Promise<void>;
@@ -66,9 +72,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/**
- * Reason why a request got no answer. The reasons that are listed before `closed` mean that the request was not sent.
- */
+/** Reason why a request got no answer. If the reason is listed before `closed`, the request was not sent. */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'

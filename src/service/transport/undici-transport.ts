@@ -59,7 +59,10 @@ export class UndiciTransport implements Transport {
     return getOrAdd(this.#pools, origin, () => new ConnectionPool(options));
   }
 
-  /** Sends a request. If the connection is lost before the write, tries another one. */
+  /**
+   * Sends a request. If the connection is lost before the request is written, the request is sent on another
+   * connection.
+   */
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
     const beforeWrite = () => {
