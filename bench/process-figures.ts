@@ -32,7 +32,7 @@ export function megabytesOf(mebibytes: number): number {
   return (mebibytes * mebibyte) / 1e6;
 }
 
-/** Peak resident memory of a process in MiB. */
+/** Returns the peak resident memory of a process in MiB. */
 export function peakResidentMiB(pid: number): number {
   return statusMiB(pid, 'VmHWM');
 }

@@ -34,7 +34,7 @@ const namedExports: Plugin = {
   },
 };
 
-/** True if a file is an ES module, and not CommonJS. */
+/** Returns whether a file is an ES module and not CommonJS. */
 function isModule(file: string): boolean {
   return /^(?:import|export)\b/m.test(readFileSync(file, 'utf8'));
 }

@@ -10,7 +10,7 @@ interface ValueSchema {
 const start = '<!-- Table of values: written by `make generate`. -->\n';
 const end = '<!-- End of the table. -->';
 
-/** Returns the README with a new table. Throws if the comments around the table are missing. */
+/** Returns the chart's README with a new table of values. Throws if the comments around the table are missing. */
 export function withValuesTable(readme: string, schema: ValueSchema, defaults: object): string {
   const [before, rest] = readme.split(start);
   const after = rest?.split(end)[1];

@@ -28,12 +28,12 @@ export function argumentProblem(version: string, url: string): string | undefine
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
     return 'URL must begin with https://, because krew needs it';
   const { username, password, search, hash } = new URL(url);
-  // The address is published, so it must not contain credentials.
+  // The URL is published with the release, so it must not contain credentials.
   if (username || password || search || hash) return 'URL must have no user, password, query or fragment';
   return undefined;
 }
 
-/** Returns what must be corrected before the release. */
+/** Returns a message for each problem that must be corrected before the release. */
 export function releaseProblems(version: string, checkout: Checkout): readonly string[] {
   const { packageVersion, lockVersion, versioned, commit, taggedCommit, recordedStates } = checkout;
   const { changes, changelog, dockerfile } = checkout;

@@ -12,9 +12,9 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Wall time in ms since the epoch. It may jump when the clock is set. */
+  /** Returns the wall time in ms since the epoch. It may jump when the clock is set. */
   now(): number;
-  /** Monotonic time in ms. It never goes back. */
+  /** Returns the monotonic time in ms, which never goes back. */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`, never synchronously. */
   after(delayMs: number, callback: () => void): Timer;
@@ -31,8 +31,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Time since `start` in ms, by the clock that shows more. The monotonic clock of Linux stops while the machine sleeps,
- * and the wall clock can be set back.
+ * Returns the time since `start` in ms, by the clock that shows more. The monotonic clock of Linux stops while the
+ * machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);

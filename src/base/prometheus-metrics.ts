@@ -12,7 +12,7 @@ import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 /** Sampling interval of the event-loop delay in ms. The default of 10 ms takes much CPU time. */
 const loopPrecisionMs = 500;
 
-/** Gauges that are not exported, because Prometheus reserves `_total` for counters. */
+/** Gauges that are not exported, because their names end in `_total`, which Prometheus reserves for counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {

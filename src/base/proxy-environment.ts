@@ -10,7 +10,10 @@ import { unescape as unescaped } from 'node:querystring';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Proxy for an origin; undefined for a direct connection. Throws a TypeError if the proxy is not an HTTP address. */
+/**
+ * Returns the proxy for an origin, or undefined for a direct connection. Throws a TypeError if the proxy is not an HTTP
+ * address.
+ */
 export function proxyFor(origin: URL, environment: Environment): URL | undefined {
   const { proxy, exceptions } = proxySettings(environment);
   if (!proxy) return undefined;

@@ -149,7 +149,10 @@ export class Controller {
     });
   }
 
-  /** Reconciles all resources when this process becomes the leader, because older data may be outdated. */
+  /**
+   * Reconciles all resources when this process becomes the leader, because another leader may have changed them
+   * since their last reconcile.
+   */
   #followLeadership(): void {
     const { leadership, source } = this.#options;
     const leads = leadership.isLeader();

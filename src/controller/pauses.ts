@@ -2,7 +2,7 @@
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Name of the setting or annotation that pauses a resource; undefined if it is not paused. */
+/** Returns the name of the setting or annotation that pauses a resource, or undefined if the resource is not paused. */
 export function pausedByOf({
   spec,
   metadata,

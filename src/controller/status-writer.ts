@@ -70,7 +70,10 @@ export class StatusWriter<K extends KindName> {
     return status === resource.status || !status ? resource : { ...resource, status };
   }
 
-  /** Returns the status that this process wrote last. Returns undefined if another writer has replaced it since. */
+  /**
+   * Returns the status that this process wrote last. If another writer has changed the resource since, returns the
+   * status in the cache instead.
+   */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
       ? this.#written.status

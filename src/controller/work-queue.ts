@@ -154,7 +154,7 @@ export class WorkQueue {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** Number of different keys in the queue: ready, being processed, delayed, or failed before. */
+  /** Returns the number of different keys in the queue: ready, being processed, delayed, or failed before. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;

@@ -46,7 +46,7 @@ export function chooseArchive(index: ReleaseIndex, wanted: string, platform: str
   return undefined;
 }
 
-/** Puts `programs` of the archive into `directory`. Throws an error with the reason. */
+/** Puts `programs` of the archive into `directory`. If this fails, throws an error that contains the reason. */
 export async function downloadArchive(
   wanted: string,
   programs: readonly string[],

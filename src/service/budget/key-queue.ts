@@ -77,7 +77,7 @@ export class KeyQueue {
     return this.#queues[requestClass][0];
   }
 
-  /** All waiting requests, by class. */
+  /** Returns all waiting requests, by class. */
   all(): readonly Waiter[] {
     return Object.values(this.#queues).flat();
   }

@@ -103,7 +103,7 @@ export class PathMargin {
     );
   }
 
-  /** Fastest recent round trip in ms; undefined if none was measured. */
+  /** Returns the time of the fastest recent round trip in ms, or undefined if none was measured. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
@@ -133,7 +133,9 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Fastest recent round trip in ms, of all classes and of handshakes. It is 0 until there are enough answers. */
+  /**
+   * Returns the time of the fastest recent round trip of all kinds in ms, or 0 until enough round trips were measured.
+   */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= marginBounds.youngAnswers) return 0;

@@ -102,7 +102,7 @@ export class RateLimiter {
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
-  /** Latest time at which a sent request can have arrived. */
+  /** Returns the latest time at which a sent request can have arrived. */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, allowedDelayMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
@@ -155,8 +155,8 @@ export class RateLimiter {
   }
 
   /**
-   * Time from which a test connection can show that the request has arrived. Infinity if the request was not sent, or
-   * if its arrival is already known.
+   * Returns the time from which a test connection can show that the request has arrived. Returns Infinity if the
+   * request was not sent, or if its arrival is already known.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
@@ -178,14 +178,15 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Time from which a request no longer counts against the rate. */
+  /** Returns the time from which a request no longer counts against the rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
 /**
- * Latest time at which a request arrives, unless the network or the service stalls. Infinity until the request is sent.
+ * Returns the latest time at which a request arrives, unless the network or the service stalls. Returns Infinity until
+ * the request is sent.
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;

@@ -154,7 +154,7 @@ export class RequestBudget {
     return getOrAdd(this.#queues, accessKeyId, create);
   }
 
-  /** Current term of leadership; undefined while this process may not send requests (B6). */
+  /** Returns the current term of leadership, or undefined while this process may not send requests (B6). */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;
@@ -252,7 +252,7 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** Network path of any waiting request. */
+  /** Returns the network path of any waiting request. */
   #anyPath(): Path | undefined {
     return this.#allWaiters().find(({ path }) => path !== undefined)?.path;
   }

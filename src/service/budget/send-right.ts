@@ -15,7 +15,7 @@ export interface Term {
 
 /** Tells whether this process may send requests to the service. */
 export interface SendRight {
-  /** Current term of leadership; undefined while this process may not send. Must not block. */
+  /** Returns the current term of leadership, or undefined while this process may not send requests. Must not block. */
   current(): Term | undefined;
 }
 

@@ -38,7 +38,7 @@ export async function readAggregation(
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }
 
-/** True if the job reported errors, or if an answer that may have contained errors was lost. */
+/** Returns whether the job reported errors, or an answer that may have contained errors was lost. */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;
 }

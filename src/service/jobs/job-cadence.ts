@@ -42,13 +42,14 @@ export interface SearchProgress {
 }
 
 /**
- * Time in ms from a job's creation to its first status request. `expectedMs` is the expected duration of the search.
+ * Returns the time in ms from a job's creation to its first status request. `expectedMs` is the expected duration of
+ * the search.
  */
 export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
 }
 
-/** Time in ms until the next status request that checks progress. */
+/** Returns the time in ms until the next status request that checks progress. */
 export function nextPollMs(progress: SearchProgress): number {
   const { elapsedMs, statuses } = progress;
   const untilShortMs = shortSearchMs - elapsedMs;
@@ -57,7 +58,7 @@ export function nextPollMs(progress: SearchProgress): number {
   return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(progress))));
 }
 
-/** Estimated remaining time of the search in ms; infinite if unknown. */
+/** Returns the estimated remaining time of the search in ms, or Infinity if it is unknown. */
 function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
   if (!doneShare) return Number.POSITIVE_INFINITY;
   return (searchingMs / doneShare) * (1 + overshootShare) + overshootMs - searchingMs;
@@ -80,7 +81,7 @@ export function patienceMs(tries: number): number {
 const patiences: readonly number[] = [2_000, 2_000, 4_000];
 const lastPatienceMs = 8_000;
 
-/** Delay in ms before the next status request after `tries` failures. */
+/** Returns the delay in ms before the next status request. `tries` is the number of consecutive failures. */
 export function delayAfterFailure(tries: number): number {
   return delays[tries - 1] ?? lastDelayMs;
 }

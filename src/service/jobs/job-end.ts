@@ -20,15 +20,18 @@ export function isFinal(error: LogfleetError): boolean {
 
 const cancelledCode = 'job.cancelled';
 
-/** Error for a search job that was cancelled by the service (section 3.1 of docs/service.md) or by another client. */
+/**
+ * Creates the error for a search job that was cancelled by the service (section 3.1 of docs/service.md) or by another
+ * client.
+ */
 export function cancelledError(id: string): LogfleetError {
   const message = `The search job ${id} was cancelled, but not by logfleet. A new search replaces it.`;
   return failure('backoff', cancelledCode, message, { reason: 'JobCancelled' });
 }
 
 /**
- * Error for a lost search job. Its requests got no answer for longer than the service keeps a job without requests
- * (section 3.1 of docs/service.md), so the service has cancelled the job.
+ * Creates the error for a lost search job. Its requests got no answer for longer than the service keeps a job without
+ * requests (section 3.1 of docs/service.md), so the service has cancelled the job.
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
@@ -42,12 +45,14 @@ export function silencedError(id: string, silentMs: number, cause: LogfleetError
   });
 }
 
-/** Error for a search job that logfleet has closed. */
+/** Creates the error for a search job that logfleet has closed. */
 export function closedError(id: string): LogfleetError {
   return failure('wait', 'job.closed', `The search job ${id} has been closed.`, { reason: 'JobClosed' });
 }
 
-/** Error for an aggregation whose number of records is unknown, so that not all records can be read. */
+/**
+ * Creates the error for an aggregation whose number of records is unknown, so that logfleet cannot read all records.
+ */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;
   return failure('backoff', 'job.recordsUncounted', message, { reason: 'AnswerInvalid' });

@@ -57,8 +57,8 @@ export class JobGathering {
   }
 
   /**
-   * Ratio of the time range that the search has covered, 0 to 1; undefined if unknown. The search runs backwards, so
-   * the oldest histogram bucket shows its progress.
+   * Returns the fraction of the time range that the search has covered (0 to 1), or undefined if it is unknown. The
+   * search runs backwards in time, so the oldest histogram bucket shows its progress.
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;

@@ -101,7 +101,7 @@ export class JsonReader {
     return this.#expecting === expecting.nothing;
   }
 
-  /** Returns the offset in the document of an index in the chunk. */
+  /** Converts an index in the chunk to an offset in the document. */
   offsetOf(index: number): number {
     return this.#base + index;
   }

@@ -305,7 +305,7 @@ export class PageContent {
     this.#named?.set(found, tokenStart - this.#start, tokenEnd - this.#start);
   }
 
-  /** Field of the row whose name is the current token. */
+  /** Returns the field of the row whose name is the current token. */
   #nameOfField(): FieldValue | undefined {
     const { tokenStart, tokenEnd, escaped } = this.#reader;
     if (!escaped) return this.#fieldsOfRow.named(this.#bytes, tokenStart + 1, tokenEnd - 1);
@@ -352,7 +352,7 @@ export class PageContent {
     return this.error(this.#reader.offsetOf(this.#reader.tokenStart), problem);
   }
 
-  /** JSON path of the current position in the page. */
+  /** Returns the JSON path of the current position in the page. */
   #where(): string {
     switch (this.#place) {
       case 'start':
@@ -377,7 +377,7 @@ export class PageContent {
     }
   }
 
-  /** JSON path of the current element of `messages`. */
+  /** Returns the JSON path of the current element of `messages`. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
   }

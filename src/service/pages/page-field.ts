@@ -9,7 +9,7 @@ export interface PageField {
   readonly keyField: boolean;
 }
 
-/** Decodes the descriptions of fields. `null` and a missing value mean none. */
+/** Decodes the descriptions of fields. Returns none if the value is `null` or missing. */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

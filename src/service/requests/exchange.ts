@@ -341,7 +341,7 @@ function isRejection(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.outcome === 'unauthorized';
 }
 
-/** Cookie values that are long enough to be secrets. */
+/** Returns the cookie values that are long enough to be secrets. */
 function valuesOf(cookie = ''): readonly string[] {
   return cookie
     .split('; ')

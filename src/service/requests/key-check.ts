@@ -38,7 +38,7 @@ export class KeyCheck {
   #isRejected = false;
   #check: Check | undefined;
 
-  /** True if the request must not be sent now, because another request checks the key. */
+  /** Returns whether the request must wait, because another request checks the key. */
   mustWait(call: Call): boolean {
     return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
   }

@@ -35,7 +35,7 @@ export function parseServiceAddress(text: string): ParsedAddress {
   return { kind: 'address', address: { origin: url.origin, basePath } };
 }
 
-/** Identity of a service, as stored in ledgers (U1, U13). */
+/** Returns the identity of a service, as stored in ledgers (U1, U13). */
 export function serviceIdOf(address: ServiceAddress): string {
   return address.origin + address.basePath;
 }

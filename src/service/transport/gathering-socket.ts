@@ -11,7 +11,7 @@ import { afterArrivals } from '../../base/clock.ts';
 
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
-/** Maximum number of bytes that can still arrive after the stream stopped reading. */
+/** Maximum number of bytes that can arrive after the stream has stopped reading from the connection. */
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {

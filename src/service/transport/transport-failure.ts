@@ -22,7 +22,7 @@ const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(
   Object.entries(codes).flatMap(([failure, all]) => all.map((code) => [code, failure as TransportFailure])),
 );
 
-/** Code of an error, or its name if it has no code. */
+/** Returns the code of an error, or its name if it has no code. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   if (typeof code === 'string') return code;
@@ -41,8 +41,8 @@ function failureOf(code: string): TransportFailure {
 }
 
 /**
- * Converts a network error to a `TransportError`. `what` names the failed action, such as `connecting to
- * service.example.com:443`.
+ * Converts a network error to a `TransportError`. `what` names the failed action:
+ * `connecting to service.example.com:443`.
  */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;

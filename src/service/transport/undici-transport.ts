@@ -52,7 +52,7 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Returns the connection pool of an origin. Redirects lead only to allowed hosts, so there are few pools. */
+  /** Returns the connection pool of an origin. There are few pools, because redirects lead only to allowed hosts. */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const options = { origin, clock: this.#clock, dialer: this.#dialer };
