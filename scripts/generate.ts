@@ -54,7 +54,10 @@ for (const file of versionedFiles) {
   write(join(root, file), withVersion(readFileSync(join(root, file), 'utf8'), packageVersion()));
 }
 
-/** Writes a file if its content has changed, so that other programs never read a half-written file. */
+/**
+ * Writes a file only if its content changes. Otherwise, a program that reads an unchanged file meanwhile could find it
+ * half-written.
+ */
 function write(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }

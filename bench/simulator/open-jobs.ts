@@ -71,7 +71,7 @@ interface Settled {
   readonly isGivenUp: boolean;
 }
 
-/** Requests the status of a search job until the job has finished and has no new errors. */
+/** Requests the status of a search job until the job has finished. */
 async function settled(reader: Reader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);

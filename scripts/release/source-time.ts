@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Returns the time in `SOURCE_DATE_EPOCH` (seconds), or the time of the commit. */
+/** Returns the time in `SOURCE_DATE_EPOCH` (seconds). Without this variable, returns the time of the commit. */
 export function sourceTime(env: NodeJS.ProcessEnv = process.env): Date {
   const seconds = env['SOURCE_DATE_EPOCH'] || commitSeconds();
   if (!/^\d+$/.test(seconds)) throw new Error(`SOURCE_DATE_EPOCH is ${seconds}: write a number of seconds since 1970.`);

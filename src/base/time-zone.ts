@@ -134,7 +134,7 @@ export class TimeZone {
   }
 }
 
-/** Returns the cached value for the UTC day of `timeMs`. `find` computes a missing value. */
+/** Returns the cached value for the UTC day of `timeMs`. If there is none, calls `find` and stores its value. */
 function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {
   const day = Math.floor(timeMs / dayMs);
   if (!days.has(day)) {

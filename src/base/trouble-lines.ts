@@ -1,7 +1,4 @@
-/**
- * Writes messages about failures that are retried: at the first failure, then at growing intervals, and when the
- * failure ends (H2).
- */
+/** Writes messages about a failure that is retried: when it begins, then less and less often, and when it ends (H2). */
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
 

@@ -48,8 +48,8 @@ export class KeyQueue {
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /**
-   * For each class: serial number of the last request of this access key. The request of the access key with the lowest
-   * number is sent next.
+   * Serial number of this access key's last request, for each class. The next request of a class is sent with the
+   * access key that has the lowest number.
    */
   readonly #turns = new Map<RequestClass, number>();
   /**

@@ -1,9 +1,9 @@
 /**
- * Estimates network delays (B1). A delayed request arrives closer to the next one, and the service could receive too
- * many in one second.
+ * Estimates network delays (B1). A delayed request arrives closer to the next request, so the service could receive too
+ * many requests in one second.
  *
- * The delay is the time by which a round trip was slower than the fastest recent one of its class. The estimate rises
- * after a few slow answers, and falls after hundreds of fast ones.
+ * The delay is the time by which a round trip was slower than the fastest recent round trip of its class. The estimate
+ * rises after a few slow answers, and falls after hundreds of fast answers.
  */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
@@ -13,7 +13,10 @@ export const marginBounds = {
   floorMs: 5,
   /** Time in ms allowed for network delays before the first measurement. */
   initialMs: 20,
-  /** Maximum time in ms allowed for network delays. `rate-limiter.ts` handles longer delays. */
+  /**
+   * Maximum time in ms allowed for network delays. If a delay may be longer, `rate-limiter.ts` waits until the request
+   * has certainly arrived.
+   */
   mostMs: 250,
   /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
@@ -88,7 +91,9 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Stores the time of a round trip. Returns by how many ms it was slower than the fastest recent round trip. */
+  /**
+   * Stores the duration of a round trip, and returns by how many ms it exceeds that of the fastest recent round trip.
+   */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);

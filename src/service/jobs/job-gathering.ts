@@ -88,7 +88,7 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning from an answer to a request that is not a status request. */
+  /** Adds a warning from the answer to any request except a status request. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     addText(this.#warnings, text);

@@ -1,6 +1,6 @@
 /**
  * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other rows.
- * Most rows have the same names as the row before, so names are only compared.
+ * Most rows have the same names as the row before, so each name is only compared with the earlier one.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import { token } from '../json/json-reader.ts';

@@ -22,7 +22,10 @@ export interface Streaming<T> {
 
 /** Receives the body of a successful answer. An error that it throws ends the call. */
 export interface BodySink<T> {
-  /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer. */
+  /**
+   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the answer is paused until the
+   * promise resolves.
+   */
   write(chunk: Uint8Array): Promise<void> | undefined;
   /** Ends the body and returns the result. */
   end(): T;

@@ -325,7 +325,7 @@ export class Exchange {
     };
   }
 
-  /** Converts an error to a `ServiceError`, except errors of the caller's own functions. */
+  /** Converts an error to a `ServiceError`, unless the caller's own functions threw it. */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;
     const outcome = outcomeOfError(cause, isSent, call.signal);

@@ -88,7 +88,8 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // Some rows of the page may have arrived. The reader of the page requests the missing rows itself.
+    // The client does not repeat the request, because some rows of the page may have arrived. The reader of the page
+    // requests only the missing rows.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },

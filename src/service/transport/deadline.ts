@@ -13,8 +13,8 @@ export class DeadlineError extends LogfleetError {
 }
 
 /**
- * Runs `work` with a signal that is aborted after `deadlineMs` or with `signal`. Then rejects immediately with a
- * `DeadlineError` or the signal's reason.
+ * Runs `work` with a signal that is aborted after `deadlineMs` or with `signal`. After the abort, rejects immediately
+ * with a `DeadlineError` or the signal's reason.
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -49,7 +49,7 @@ export class GatheringSocket extends Duplex {
     return this;
   }
 
-  /** Asks for more data. The reader calls this after the last chunk. */
+  /** Returns buffered data. If there is none, asks the connection for more first. */
   override read(size?: number): Buffer | null {
     if (this.readableLength === 0) this.#refill();
     return super.read(size) as Buffer | null;

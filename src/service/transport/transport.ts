@@ -20,7 +20,10 @@ export interface TransportRequest {
   readonly body?: string | undefined;
   /** Cancels the request: `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Allows the write (L1). If it throws, the request is not sent, and `send` rejects with the error. */
+  /**
+   * Called right before the request is written, to allow the write (L1). If it throws, the request is not sent, and
+   * `send` rejects with the error.
+   */
   readonly beforeWrite: () => Departure;
   /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `answerTooLarge`. */
   readonly maxBodyBytes: number;
@@ -50,13 +53,17 @@ export interface BodyReceiver {
    * response.
    */
   begin(head: ResponseHead): boolean;
-  /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer. */
+  /**
+   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the answer is paused until the
+   * promise resolves.
+   */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
 
 export interface Transport {
   /**
-   * Resolves when up to `wanted` connections are open, including busy ones (B1). Rejects only if no connection is open.
+   * Opens connections until `wanted` connections, busy ones included, are open (B1), or as many as possible. Rejects
+   * only if no connection is open.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /**
