@@ -4,8 +4,8 @@ import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
 /**
- * Maximum length in characters of the name of an annotation's writer in the status. The API server limits the name of a
- * field manager to the same length.
+ * Maximum length, in characters, of the name of an annotation's writer in the status of a resource. The API server
+ * limits the name of a field manager to the same length.
  */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);

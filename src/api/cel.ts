@@ -108,8 +108,8 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
 }
 
 /**
- * Converts JSON data to CEL values. The schema says which numbers are integers, which become a BigInt. Timestamps are
- * shortened, because the CEL engine accepts fewer forms than API servers.
+ * Converts JSON data to CEL values. Numbers that the schema declares as integers become a BigInt. Timestamps are
+ * shortened, because the CEL engine accepts fewer forms of timestamps than API servers.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);

@@ -108,7 +108,7 @@ export const reasons = {
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** The request was not sent, because this process may no longer be the leader. Only in logs. */
+  /** The request was not sent, because this process may no longer be the leader. Only log lines contain this reason. */
   notLeading: 'NotLeading',
   /** The request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
@@ -230,7 +230,7 @@ export const reasons = {
   rangeRefused: 'RangeRefused',
   /** `results` is `Records`, but the query has no aggregation. */
   notAnAggregation: 'NotAnAggregation',
-  /** `results` is `Messages`, but the log service returned no messages for an aggregation. */
+  /** The query has an aggregation and `results` is `Messages`, but the log service returned no messages. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** The export selects messages by receipt time, but the messages do not contain it. */
   receiptTimeMissing: 'ReceiptTimeMissing',
@@ -243,7 +243,8 @@ export const reasons = {
   /** The resource or the whole operator is paused. */
   paused: 'Paused',
 
-  // Reason of Events about an outage. The condition `Outage` has the same reason as `Ready`.
+  // Reason of Events about an outage. The condition `Outage` does not use this reason, but copies the reason of
+  // `Ready`.
   /** A dependency, such as the log service, has not worked for ten minutes. */
   outage: 'Outage',
 

@@ -28,7 +28,7 @@ export function suggestion(written: string, known: readonly string[], otherwise:
  */
 const longestDistance = 3;
 
-/** Returns whether a text differs from this name in at most `longestDistance` letters. Case is ignored. */
+/** Returns whether `written` becomes `name` by changing at most `longestDistance` letters. Case is ignored. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;

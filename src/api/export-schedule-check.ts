@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExportSchedule that neither schema nor CEL can express, for the schedule and its runs. They need a
- * spec that schema and CEL accept, without defaults.
+ * Checks of a SearchExportSchedule that neither schema nor CEL can express, for the schedule and its runs. They expect
+ * a spec that schema and CEL accept, and to which no defaults were added.
  */
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';

@@ -14,7 +14,7 @@ export function objectOf(properties: Readonly<Record<string, object>>, optional:
   return { type: 'object', properties, required };
 }
 
-/** Returns a function that parses JSON text. It returns undefined if the text does not match the schema. */
+/** Returns a function that parses JSON text. The function returns undefined if the text does not match the schema. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content) => {

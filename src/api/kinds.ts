@@ -1,6 +1,6 @@
 /**
- * The kinds of resources that users write. If a new kind is missing in a table with a row for each kind, the code does
- * not compile.
+ * The kinds of resources that users write. Tables with a row for each kind have a type that requires all rows, so the
+ * code does not compile while a new kind is missing in one of the tables.
  */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';

@@ -99,7 +99,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
-/** Returns the problem because of which a text is not parsed, such as its size. Undefined if the text can be parsed. */
+/** Returns why a text cannot be parsed, for example because it is too large. Undefined if the text can be parsed. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
     return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');

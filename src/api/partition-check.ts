@@ -6,8 +6,8 @@ const hourMs = 3_600_000;
 const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hourMs } as const;
 
 /**
- * Maximum number of partitions. A commit record lists at most 10,000 files, and a search may write one for each
- * partition.
+ * Maximum number of partitions. It is below 10,000, because one search may write a file for each partition, and a
+ * commit record lists at most 10,000 files.
  */
 const maxPartitions = 9_000;
 

@@ -44,8 +44,8 @@ const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 /** Splits a query at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // While the query is split, an index between two marks replaces each quoted text, so that a pipe in quotes does not
-  // split the query.
+  // While the query is split, each quoted text is replaced by its index between two marks. Otherwise, a pipe in quotes
+  // would split the query.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');

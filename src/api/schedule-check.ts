@@ -52,7 +52,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
-  // The calendar repeats every 400 years, so a schedule that has no time after the year 2000 never occurs.
+  // If a schedule has no time after the year 2000, it never occurs, because the calendar repeats every 400 years.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,
@@ -86,7 +86,7 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/** Returns what is wrong with a time zone name. Undefined if the name is valid. Upper and lower case letters differ. */
+/** Returns what is wrong with a time zone name. Undefined if the name is valid. The check is case-sensitive. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   if (isKnownName(zone) && timeZone(zone)) return undefined;
   const meant = spellingOf(zone) ?? meantZone(zone);

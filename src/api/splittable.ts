@@ -32,7 +32,7 @@ const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If the quoting is ambiguous, quoted texts are searched for operators, too.
+  // If the quoting is ambiguous, a quoted text may be a part of the query, so it is searched for operators, too.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, would run for the time range of each search instead of the whole time range';
@@ -107,7 +107,7 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/** Functions that depend only on the values of one row, unlike `now`. */
+/** Functions whose result depends only on the values of one row. The function `now`, for example, is not among them. */
 const rowFunctions: ReadonlySet<string> = new Set([
   ...['if', 'isnull', 'isempty', 'isblank', 'isnumeric', 'num', 'number', 'tolong', 'toint', 'double', 'long', 'int'],
   ...['abs', 'ceil', 'floor', 'round', 'sqrt', 'log', 'log10', 'exp', 'pow'],

@@ -113,8 +113,8 @@ const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * 3_600_000;
 /**
- * Distance in ms from a local time to a time that is surely after a clock change near the local time. The UTC offset at
- * the later time is then the offset after the change.
+ * Time in ms that is added to a local time near a clock change. The result is always after the clock change, so its UTC
+ * offset is the new offset.
  */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;

@@ -6,8 +6,8 @@ import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
 
 /**
- * Maximum time in ms between two signals that count as one. Ctrl-C reaches this process twice, also through
- * `bin/logfleet.js`.
+ * Maximum time in ms between two signals that count as one. A Ctrl-C can reach this process twice: from the terminal,
+ * and from `bin/logfleet.js`.
  */
 const sameWishMs = 300;
 
@@ -54,7 +54,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    // Node reports 0 columns if the size of the terminal is unknown.
+    // Node reports 0 columns if the size of the terminal is unknown. In this case, 80 columns are assumed.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };

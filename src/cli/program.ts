@@ -406,7 +406,8 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
-  // All flags that were added until here define an export, so they are errors if a manifest is given.
+  // All flags that were added up to this line define an export, so they are errors if the command line also names a
+  // manifest.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
@@ -457,7 +458,7 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/** Returns the flags for object stores that have no effect on this destination, by their names in the options. */
+/** Returns the option names of the flags for object stores that have no effect on this destination. */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
   const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));

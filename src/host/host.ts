@@ -19,8 +19,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind, updated until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True once the cache is filled. Until then, `list` and `get` may miss resources. The value is already true when
-   * listeners are called for the last resource of the first list.
+   * True when the cache contains all resources. Until then, `list` and `get` may miss resources. When the first list is
+   * complete, the value becomes true before listeners are called for the last resource of the list.
    */
   synced(): boolean;
   list(): Iterable<R>;
@@ -161,11 +161,11 @@ export interface Host {
    * resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Tells the host that a resource was checked and that its status needs no write. */
+  /** Tells the host that the stored status of a resource was checked and is up to date. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Creates a resource in the namespace of its owner. The cache contains the resource some time later. Fails with
-   * `host.refused` (handling `stall`) if the spec or metadata is invalid.
+   * Creates a resource in the namespace of its owner. The new resource may be missing in the cache for some time. Fails
+   * with `host.refused` (handling `stall`) if the spec or metadata is invalid.
    */
   create<K extends KindName>(resource: NewResource<K>): Promise<Creation>;
   /** Returns whether `remove` can delete this resource. Manifest files of users cannot be deleted. */

@@ -28,7 +28,7 @@ export interface NotifierOptions extends Ports {
   /** Secret with the address of the webhook. It is read before each delivery, so that changes apply at once. */
   readonly secret: ResourceKey;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** Sends a notification. Rejects when the signal is aborted. */
+  /** Sends a notification. Rejects if the delivery fails, or if the signal is aborted. */
   readonly send: (webhook: Webhook, notification: Notification, signal: AbortSignal) => Promise<void>;
 }
 

@@ -145,12 +145,13 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders a problem of an export's manifest with its flag, or its place in the file. Undefined if the problem does not
- * apply to `logfleet export`.
+ * Renders a problem of an export's manifest, after the flag or the place in the file that has the problem. Undefined if
+ * the problem does not apply to `logfleet export`.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // `logfleet export` uses the user's credentials for object stores.
+  // Warnings about missing credentials are dropped, because `logfleet export` uses the user's own credentials for
+  // object stores.
   if (storePlaces.has(place) && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;

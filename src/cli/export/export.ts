@@ -194,15 +194,18 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/** Commands such as `logfleet resume` cannot reach an export in this process. */
+/**
+ * The steps for users are changes of the manifest, because commands such as `logfleet resume` cannot reach an export in
+ * this process.
+ */
 const stepOptions: StepOptions = { byManifest: true };
 
 /** Returns the export that `--name` and `--namespace` select. */
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // If only one export matches, `--namespace` does not filter. The flag is then only the default for manifests without
-  // a namespace.
+  // `--namespace` selects an export only if several exports match. Otherwise, the flag is only the default for
+  // manifests without a namespace.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;

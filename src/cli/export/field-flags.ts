@@ -88,7 +88,10 @@ export const fieldFlags: readonly FieldFlag[] = [
   ...storeFlags('With -o s3://'),
 ];
 
-/** Defines the flags for an object store. Each help text begins with `withS3`, such as `With -o s3://`. */
+/**
+ * Defines the flags for an object store. Each help text begins with `withS3`, which says when the flag applies, such as
+ * `With -o s3://`.
+ */
 export function storeFlags(withS3: string): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [
@@ -105,7 +108,7 @@ export function storeFlags(withS3: string): readonly FieldFlag[] {
   ];
 }
 
-/** Returns the flag for this field of the spec or for its parent, if there is one. */
+/** Returns the flag that sets this field of the spec, or a field that contains it. Undefined if no flag does. */
 export function flagOf(path: string): string | undefined {
   return fieldPaths.find(
     ([prefix]) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),

@@ -92,8 +92,8 @@ class RecordSplitter {
   }
 
   /**
-   * Reads the piece of the file that ends where the previous piece began. Returns the records whose first byte is now
-   * read.
+   * Reads the piece of the file that ends where the previous piece began. Returns the records that are now complete,
+   * because the search has reached their first byte.
    */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
@@ -110,7 +110,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. Call it after the whole file was given to `before`. */
+  /** Returns the first record of the file. Call it after `before` has read the whole file. */
   first(): Uint8Array {
     return this.#carry;
   }

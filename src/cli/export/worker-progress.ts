@@ -80,7 +80,7 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // After one of these errors, all further updates of the status would fail, too.
+      // After one of these errors, the worker stops its updates of the status, because they would all fail.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

@@ -117,7 +117,7 @@ function screenPresenter(
   };
 }
 
-/** Output for other streams: prints new, changed and deleted resources. Warnings go to stderr. */
+/** Output for a stream that is not a terminal: prints new, changed and deleted resources. Warnings go to stderr. */
 function changePresenter(
   { stderr }: CommandContext,
   clock: Clock,
@@ -153,8 +153,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // A resource is printed when its row changes. For this comparison, ages are computed for the start of the command,
-  // because every row would change all the time with its current age.
+  // A resource is printed when its row changes. The rows that are compared contain the ages at the start of the
+  // command, because the current ages change all the time.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -128,8 +128,8 @@ async function follow(request: GetRequest): Promise<void> {
           show();
         };
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // When the watch of one kind ends, the watches of all kinds are stopped, because the output would otherwise
-        // lack this kind.
+        // When the watch of one kind ends, the watches of all kinds are stopped. Otherwise, the command would continue
+        // without the changes of this kind.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);

@@ -68,11 +68,11 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host for the operator. Each change that the operator makes also updates the live view. */
+  /** Host on which the operator runs. Each change that the operator makes also updates the live view. */
   readonly host: Host;
   /**
-   * Shows the stored status of every resource. Call it when the operator has nothing left to do, because no stored
-   * status is outdated then.
+   * Shows the stored status of every resource. Call it only when the operator has nothing left to do, because a stored
+   * status may be outdated until then.
    */
   settled(): void;
 }

@@ -64,8 +64,8 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns the suffix of an approval. With it, a second approval of the same stage has another value than the first, so
- * that the operator does not ignore it.
+ * Returns the suffix of an approval. It makes a second approval of the same stage differ from the first approval,
+ * because the operator ignores an annotation that has not changed.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;

@@ -1,6 +1,6 @@
 /**
- * Pauses and resumes the operator in a cluster, with the ConfigMap `logfleet-settings` in the operator's namespace. The
- * command writes only ConfigMaps that an operator reads, or warns.
+ * Pauses and resumes the operator in a cluster, with the ConfigMap `logfleet-settings` in the operator's namespace. If
+ * no operator seems to read this ConfigMap, the command prints a warning.
  */
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
@@ -111,7 +111,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 export interface OperatorSwitch {
   /** Place of the resources, such as `in ./policies`. Messages show it after the word "everything". */
   readonly scope: string;
-  /** Flags that select the same operator, each after a space. */
+  /** Flags with which another command selects the same operator. Each flag follows a space. */
   readonly flags: string;
   /**
    * Returns the cause of the operator's pause. Messages show it after "paused by". Undefined if the operator is not

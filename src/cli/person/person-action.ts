@@ -85,7 +85,7 @@ export function rolloutAction<Options extends TargetOptions>(
   };
 }
 
-/** Returns how to resume a paused resource. Empty if it is not paused. */
+/** Returns a sentence that says how to resume a paused resource, or an empty text if the resource is not paused. */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;

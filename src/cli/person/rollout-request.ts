@@ -59,7 +59,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Returns how many runs of a schedule `logfleet retry` starts again. */
+/** Counts the failed and the stalled runs of a schedule that `logfleet retry` starts again. */
 function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
   return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
 }

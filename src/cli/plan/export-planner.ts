@@ -190,8 +190,8 @@ function figuresOf(
 }
 
 /**
- * Returns two numbers of scanned bytes: for one scan of the whole time range (`ofRange`), and for all searches of the
- * export. Undefined if unknown.
+ * Returns how many bytes the log service scans: once over the whole time range (`ofRange`), and in all searches of the
+ * export (`ofSearches`). Undefined if unknown.
  */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,
@@ -202,8 +202,9 @@ function scansOf(
   if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
   if (rowsBasis === 'Counted' && segments.length > 1) {
     const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-    // `ofCounts` is the size of the whole time range, because counting has scanned the range once. The remaining
-    // searches scan the range without the newest segment, so their bytes are estimated in proportion to time.
+    // Counting has scanned the whole time range once, so `ofCounts` is the size of the range. The searches also scan
+    // the newest segment (`ofFirst`) and the other segments (`remaining`). The size of the other segments is estimated
+    // in proportion to their duration.
     const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
     return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
   }

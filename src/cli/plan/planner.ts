@@ -138,8 +138,8 @@ class Planning {
   }
 
   /**
-   * Records that an error prevents the plan of a policy. Returns the error as the result if it needs a user, or if
-   * errors have lasted `patienceMs`. Otherwise returns undefined, and planning is retried.
+   * Records an error that prevents the plan of a policy. Returns the error as the policy's result if a user must act,
+   * or if errors have lasted `patienceMs`. Otherwise returns undefined, so that planning is retried.
    */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);

@@ -17,7 +17,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Returns the text after the schedule's name in the title of its plan. */
+/** Returns the number of runs for the title of a schedule's plan, or that the schedule has ended. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;

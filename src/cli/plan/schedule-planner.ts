@@ -37,7 +37,7 @@ export interface ScheduleRuns {
   readonly nextDueMs: number | undefined;
   /** Mean number of runs per day over the next weeks. */
   readonly meanPerDay: number;
-  /** Sample run, from which all runs are estimated. Undefined if no run is left. */
+  /** Sample run, from which the estimates for all runs are computed. Undefined if the schedule has no runs left. */
   readonly sample: ScheduleSample | undefined;
 }
 
@@ -92,8 +92,8 @@ function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): numb
 }
 
 /**
- * Returns the number of runs that become due after `afterMs` and up to `untilMs`. At the schedule's end, one more run
- * can end between two ticks of the cron schedule.
+ * Returns the number of runs that become due after `afterMs` and up to `untilMs`. A run that ends at the end of the
+ * schedule, between two ticks of its cron schedule, is counted as well.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];

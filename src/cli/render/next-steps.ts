@@ -127,7 +127,7 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
     .join('');
 }
 
-/** Returns another logfleet command about the same resource, for use in a shell. */
+/** Returns the command line of a logfleet command for this resource, such as `logfleet retry cvp/production`. */
 export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
   return `logfleet ${command} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
 }

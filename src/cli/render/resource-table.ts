@@ -77,7 +77,7 @@ interface Crd {
 
 const crdFolder = inPackage('crds');
 
-/** Returns the columns of a CRD's newest version, without the name. */
+/** Returns the printer columns in a CRD's newest version. The column NAME is not among them. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;

@@ -93,7 +93,7 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of named collectors that sent too few messages after their upgrade. */
+/** Maximum number of names that are shown of the collectors with too few messages. */
 const maxQuiet = 3;
 
 const noReason = 'no reason is known';
@@ -192,8 +192,8 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
- * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots are collectors that are not upgraded
- * any more: `[███▓×··]`.
+ * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots stand for collectors that
+ * will not be upgraded any more, as in `[███▓×··]`.
  */
 export function renderStageBar(
   { members, updated, inProgress = 0, failed, state }: Omit<StageStatus, 'name'>,

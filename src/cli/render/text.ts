@@ -1,6 +1,6 @@
 /**
  * Formats text for terminals: colours, widths, ages, times, numbers and sizes. `printable` removes control characters
- * from foreign texts.
+ * from texts that other programs or users wrote.
  */
 import { groupedText, wordFor } from '../../base/number-text.ts';
 
@@ -66,8 +66,8 @@ export function wrapIndented(line: string, width: number, hanging = 4): readonly
 }
 
 /**
- * Renders a duration in one or two units, like kubectl. Slightly negative durations, from clocks that differ, become
- * `0s`, others `<invalid>`.
+ * Renders a duration in one or two units, like kubectl. A slightly negative duration becomes `0s`, because clocks can
+ * differ. Other negative durations become `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);
@@ -87,7 +87,7 @@ export function renderAge(ageMs: number): string {
   return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
-/** Renders the age of an RFC 3339 time. Returns `<unknown>` without a time. */
+/** Renders the age of an RFC 3339 time. Returns `<unknown>` if `time` is undefined. */
 export function renderAgeSince(time: string | undefined, nowMs: number): string {
   return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
 }

@@ -42,8 +42,8 @@ export interface KindView<R extends AnyResource> {
   /** Returns the progress in one line, or an empty text if there is no progress to show. */
   figuresOf(status: StatusOf<R>): string;
   /**
-   * Returns a text that changes with the progress. If the output is not a terminal, a new line is printed only when
-   * this text changes.
+   * Returns a text that summarizes the progress. If the output is not a terminal, a new line is printed only when this
+   * text changes.
    */
   keyOf?(status: StatusOf<R>): string;
   /** Returns why a resource waits. Undefined while the resource makes progress. */

@@ -149,7 +149,7 @@ export class ClusterReader implements ResourceReader {
   }
 }
 
-/** Decodes a resource like `decodeResource`, but keeps all fields of `metadata`. */
+/** Decodes a resource like `decodeResource`, but keeps all fields of `metadata` except `managedFields`. */
 function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const resource = decodeResource(kind, value);
   if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;

@@ -29,8 +29,8 @@ export interface RetainedResource {
 
 export interface ResourceReader {
   /**
-   * True if the resources are in a directory. In a cluster, commands read as little as possible, because the user may
-   * lack permissions.
+   * True if the resources are in a directory, false if they are in a cluster. In a cluster, commands read as little as
+   * possible, because the user may lack permissions.
    */
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */

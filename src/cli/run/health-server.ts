@@ -9,7 +9,10 @@ import type { ListenAddress } from '../../base/flag-values.ts';
 export interface HealthServerOptions {
   /** Address of the server. Port 0 takes a free port. */
   readonly listen: ListenAddress;
-  /** Returns one sentence for each stopped background loop. The kubelet then restarts the process. */
+  /**
+   * Returns one sentence for each background loop that has stopped. If there is one, the health check fails, and the
+   * kubelet restarts the process.
+   */
   readonly unhealthy: () => readonly string[];
   /** Returns one sentence for each problem that prevents the operator's work. */
   readonly unready: () => readonly string[];

@@ -109,7 +109,9 @@ export class PageServer {
     else write(request, response, answer);
   }
 
-  /** Answers a request for this URL. The URL is null if the path is invalid, such as `//`. */
+  /**
+   * Returns the answer to a request for this URL. The URL is null if the path in the request is invalid, such as `//`.
+   */
   #answer(address: URL | null): Answer | 'stream' {
     if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
     const { pathname, searchParams } = address;

@@ -1,6 +1,6 @@
 /**
- * Keeps the resources of `logfleet ui` in memory, sorted and searchable. Resources that need a user come first. Further
- * order: by namespace and name.
+ * Keeps the resources of `logfleet ui` in memory, sorted and searchable. Resources that need a user come first.
+ * Resources in the same state are sorted by namespace and name.
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -45,8 +45,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // The new object replaces the old one even if they are equal. The cache of resources holds the new object anyway,
-      // and the old one would only use memory.
+      // The new object replaces the known object even if both are equal. The cache of resources contains the new object
+      // anyway, so keeping the known object would waste memory.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

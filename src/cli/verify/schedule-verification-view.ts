@@ -69,7 +69,10 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
   ];
 }
 
-/** Returns whether runs select rows by message time or receipt time, with counts if both occur. */
+/**
+ * Returns a text that says whether the runs select rows by message time or by receipt time. If the runs differ, the
+ * text contains the number of runs of each type.
+ */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';

@@ -190,7 +190,10 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/** Returns a text that names the values which were not compared with the service in at least one checked time range. */
+/**
+ * Returns a text that names the values that were not compared with the service. A value is named if its comparison is
+ * missing for at least one checked time range.
+ */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));
@@ -227,7 +230,10 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Returns a text about rows that one search received, but that are in the files of a neighbouring interval (E4). */
+/**
+ * Returns a text with the number of rows that one interval's search received, but that are in the files of a
+ * neighbouring interval (E4).
+ */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -289,7 +295,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line of the report about a complete export, by the way in which logfleet checked the number of rows. */
+/** Last line of the report about a complete export. It depends on how logfleet checked the number of rows. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

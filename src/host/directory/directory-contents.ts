@@ -52,7 +52,7 @@ const longestWritingMs = 15_000;
 
 export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];
-  /** True in the operator. Commands such as `logfleet get` do not wait until files are complete. */
+  /** True in the operator, which waits until files are complete. Commands such as `logfleet get` do not wait. */
   readonly isOperator: boolean;
 }
 
@@ -362,7 +362,8 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // If the query of a SearchExport has changed, the manifest counts as a new export and the kept state is discarded.
+    // If an immutable field has changed, such as the query of a SearchExport, the manifest counts as a new resource.
+    // The kept state is then discarded.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -370,8 +371,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource whose manifest was not found. If the manifest was surely deleted, the resource leaves the cache,
-   * so that no controller acts on it, and its state is kept.
+   * Handles a resource whose manifest was not found. If the manifest was certainly deleted, the resource is removed
+   * from the cache, so that no controller acts on it. The resource's state is kept.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;

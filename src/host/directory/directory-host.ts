@@ -27,7 +27,10 @@ import { StateDirectory } from './state-directory.ts';
 export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Directories of manifests. Each stores its state in its own folder `.logfleet`. */
   readonly directories: readonly string[];
-  /** Content of every Secret without a manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
+  /**
+   * Keys and values from environment variables such as `LOGFLEET_BASE_URL`. They are the content of every Secret that
+   * has no manifest.
+   */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
 

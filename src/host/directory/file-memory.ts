@@ -81,8 +81,8 @@ export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemor
 }
 
 /**
- * Compares a new text of a file with the last text that logfleet used, and returns what the new text lacks, as text
- * after "it lacks". Returns undefined if nothing is missing, or if logfleet used no document of the last text.
+ * Compares a new text of a file with the last text that logfleet used. Returns what the new text lacks, in words that
+ * follow "it lacks". Returns undefined if nothing is missing, or if logfleet used no document of the last text.
  * Documents that logfleet refused are not compared, because it does not use them. If the name of a document cannot be
  * read, missing documents are not reported.
  */

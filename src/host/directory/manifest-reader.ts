@@ -50,7 +50,7 @@ export const quietMs = 1_000;
  */
 export const lossDelayMs = 10_000;
 
-/** A decoded resource, Secret or settings, with its manifest file. */
+/** Decoded resource, Secret or settings, and the manifest file that contains it. */
 export interface Found<D> extends Place {
   readonly decoded: D;
 }
@@ -82,7 +82,7 @@ interface KnownBefore {
 interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
-  /** True for the operator. Commands that only read do not wait until a file is completely written. */
+  /** True in the operator, which waits until a file is completely written. Commands that only read do not wait. */
   readonly isOperator: boolean;
 }
 
@@ -114,7 +114,7 @@ export class ManifestReader {
   #files = new Map<string, KnownFile>();
   /** Stored data about manifest files, by manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Manifest directories for which the data in memory is newer than the stored data. */
+  /** Manifest directories whose data in memory is newer than their data on the disk. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
@@ -470,7 +470,9 @@ async function scanManifests(directory: string): Promise<Scan> {
   return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders, linkedFolders };
 }
 
-/** Lists a folder. A subfolder that disappears counts as empty. A missing root directory is an error. */
+/**
+ * Lists a folder. Returns an empty list if a subfolder has disappeared, but throws if the root directory is missing.
+ */
 async function listEntries(folder: string, isRoot: boolean) {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -488,7 +490,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A listed file that cannot be opened is usually a link to a missing file. Its resources do not count as deleted.
+    // A listed file that cannot be opened is usually a link to a missing file. It counts as unreadable, so that its
+    // resources do not count as deleted.
     const isGone = isAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

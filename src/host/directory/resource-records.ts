@@ -13,7 +13,7 @@ import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
-  /** Directory of the resource's manifest, as the user wrote it. */
+  /** Path of the manifest directory that contains the resource, in the form in which the user wrote the path. */
   readonly directory: string;
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
@@ -79,7 +79,7 @@ export const recordFiles = {
     await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // The record is removed last, so that the next start can continue after a crash.
+    // The record is removed last, so that the next start can finish the removal after a crash.
     await removeDurably(state.statusFile(kind, metadata));
   },
 

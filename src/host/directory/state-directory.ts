@@ -51,7 +51,7 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders that only the operator process that holds the directory's lock may change. */
+  /** Folders that may be changed only by the operator process that holds the directory's lock. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }

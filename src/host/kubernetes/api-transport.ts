@@ -119,8 +119,8 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The new object is kept although its content is equal. The next comparison with the same object then compares
-      // only references, which is fast.
+      // The new object is stored although its content is equal. If the next request passes the same object, it suffices
+      // to compare references, which is fast.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
@@ -212,7 +212,8 @@ async function wholeAnswer(
   dispatcher.dispatch(options, {
     onRequestStart: (started) => {
       controller = started;
-      // The caller may have aborted the request while it waited for a free connection.
+      // The caller may have aborted the request while it waited for a free connection. In this case, the request must
+      // not be sent.
       if (signal.aborted) abort();
     },
     onResponseStart: (_, status, headers) => {

@@ -15,7 +15,7 @@ export interface ClusterOptions {
   readonly kubeconfig?: string | undefined;
   /** Context to use instead of the current context of the kubeconfig. */
   readonly context?: string | undefined;
-  /** Cluster of `kubeconfig` and `context`; undefined if only client-node can read the kubeconfig. */
+  /** Cluster that `kubeconfig` and `context` select. Undefined if only client-node can read the kubeconfig. */
   readonly plain?: ClusterTarget | undefined;
 }
 

@@ -161,7 +161,8 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // The API server deletes an Event after an hour. This Event is then created again.
+        // The API server deletes each Event after an hour. If it has deleted this Event, the next attempt creates the
+        // Event again.
         if (code === 'host.gone') series.created = false;
         const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {

@@ -63,7 +63,7 @@ type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion
 /** A kind of resource that the operator follows, with its cache. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
-  /** Resources in the cache on which no other operator acts. */
+  /** Resources in the cache, except those on which another operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
 }

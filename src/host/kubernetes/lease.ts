@@ -34,8 +34,8 @@ export const leaseDurationMs = 15_000;
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms before a failed renewal of the Lease is repeated, and deadline in ms of each request. Three attempts fit
- * into the time before the leadership ends.
+ * Delay in ms before a failed renewal of the Lease is repeated, and maximum duration in ms of each request. The values
+ * are so short that three attempts fit into the time before the leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -208,8 +208,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // The takeover is forced if the Lease still names another process, or if no Lease exists. In both cases, no former
-    // leader has released the Lease.
+    // The takeover counts as forced if the Lease still names another process, or if no Lease exists. In both cases, the
+    // former leader has not released the Lease.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
@@ -250,7 +250,8 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // The delay is rounded up, because a timer that fires too early would find that this process still leads.
+    // The delay is rounded up. A timer that fires too early would find that this process still leads, so it would not
+    // end the leadership.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });

@@ -154,7 +154,10 @@ const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
 /** Maximum length in characters of a ledger object that is kept in memory. Longer objects are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of the kept ledger objects. Further objects are read by name. */
+/**
+ * Maximum total length, in characters, of the ledger objects that are kept in memory. All other objects are read by
+ * name when they are needed.
+ */
 const maxKeptTotal = 32 * 1024 * 1024;
 /** Number of Ledgers on the first page of a list. The number is small, because each Ledger may have 512 KiB. */
 const firstPageLimit = 50;
@@ -178,8 +181,8 @@ interface Listing {
   /** Contents of the Ledgers in the list. Dropped after `endsAtMs`, because they use much memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * API paths of the Ledgers that must be read by name instead of from the list. A uid stands for all Ledgers of that
-   * owner.
+   * Ledgers that must be read by name, because the list does not contain their current content. An entry is the API path
+   * of a Ledger, or the uid of an owner, which stands for all Ledgers of that owner.
    */
   readonly byName: Set<string>;
 }
@@ -222,7 +225,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Marks the listed Ledgers of an owner as outdated after a write. */
+  /** Marks the listed Ledgers of an owner as outdated, because the process writes one of them. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
@@ -231,7 +234,7 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** Returns the list of Ledgers of this term of leadership, if this process leads. */
+  /** Returns the list of Ledgers of the current term of leadership. Undefined if this process is not the leader. */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();

@@ -56,12 +56,15 @@ interface OtherOperator {
  * operator that must first elect a new leader.
  */
 export const answerMs = 60_000;
-/** Time in ms without a change after which this operator asks another operator whether it still runs. */
+/**
+ * Time in ms for which another operator may leave its entries unchanged. After this time, this operator asks it whether
+ * it still runs.
+ */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**
  * Delay in ms between a change of a resource and the check of the operators' entries in its status. Without the delay,
- * the cache could still contain the resource before the change.
+ * the cache could still contain the former version of the resource.
  */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
@@ -80,8 +83,8 @@ interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
 export class OperatorEntries {
   readonly #options: OperatorEntriesOptions;
   /**
-   * Other operators. The key (`otherKey`) consists of the operator's name and of the namespace of a resource, because
-   * an operator can stop following one namespace and still follow another.
+   * Other operators, by the key that `otherKey` returns. The key contains the operator's name and the namespace of a
+   * resource, because an operator can stop following one namespace and still follow another.
    */
   readonly #others = new Map<string, OtherOperator>();
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
@@ -92,7 +95,7 @@ export class OperatorEntries {
    * its entries. Undefined if there was no such resource.
    */
   #since: string | undefined;
-  /** Resource in whose status this process asks the other operators whether they still run. */
+  /** Resource to whose status this process writes the question whether the other operators still run. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -144,7 +147,7 @@ export class OperatorEntries {
     return { ...resource, status: { ...status, conditions } };
   }
 
-  /** Returns the resources of a cache on which no other operator acts. */
+  /** Returns a view of the cache without the resources on which another operator acts. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = getOrAdd(this.#listeners, kind, () => new Set());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
@@ -181,8 +184,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether another operator acts on the resources of this namespace. A new resource, whose status has no entry
-   * of an operator yet, is then left to the other operator.
+   * Returns whether another operator acts on the resources of this namespace. That operator then also acts on a new
+   * resource, whose status contains no entry of an operator yet.
    */
   #isForeignNamespace(namespace: string): boolean {
     for (const each of this.#options.resources()) {
@@ -254,8 +257,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each
-   * resource for which this can change the acting operator.
+   * Updates the metric of other operators. If an operator appeared or disappeared, calls the listeners for each
+   * resource whose acting operator may have changed.
    */
   #announce(isChanged: boolean): void {
     const running = [...this.#others].filter(([, { isGone }]) => !isGone).map(([key]) => key.split(' ')[0]);
@@ -330,9 +333,11 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry to a resource that another operator also follows. It must if its
-   * entry is missing or has a `since` that is too late, if another operator asked whether this operator still runs, or
-   * if another operator is gone.
+   * Returns whether this operator must write its entry to a resource that another operator also follows. It must in
+   * each of these cases:
+   * - The entry is missing, or its `since` is too late.
+   * - Another operator has asked whether this operator still runs.
+   * - Another operator of the resource is gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);

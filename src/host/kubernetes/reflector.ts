@@ -30,8 +30,8 @@ const relistIntervalMs = 600_000;
 /** Minimum duration in ms of a watch without events. A shorter watch counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * Number of consecutive failures after which everything is listed again. The API server may no longer accept the
- * version.
+ * Number of consecutive failures after which all resources are listed again, because the API server may no longer
+ * accept the last resource version.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
@@ -137,7 +137,7 @@ export class Reflector<R extends CachedResource> {
 
   /**
    * Lists all resources again immediately. Resolves when the new list is in the cache, or when listing is forbidden.
-   * The list contains all changes before this call.
+   * The new list contains all changes that were made before this call.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));

@@ -118,8 +118,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The list already contains these writes, and the watch reports only changes after the list. The watch thus never
-    // reports these writes.
+    // The list already contains these writes. The watch reports only later changes, so it never reports these writes.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }

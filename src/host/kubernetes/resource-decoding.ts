@@ -1,6 +1,6 @@
 /**
- * Decodes API objects into the types of `kinds.ts`. Drops managed fields and labels to save memory, except the writers
- * of logfleet's annotations. The API server has already validated the spec.
+ * Decodes API objects into the types of `kinds.ts`. Drops managed fields and labels to save memory, but keeps the names
+ * of the users who wrote logfleet's annotations. The API server has already validated the spec.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';

@@ -78,7 +78,7 @@ export async function createResource<K extends KindName>(
   }
 }
 
-/** Returns whether an existing resource has the same owner; undefined if the resource does not exist. */
+/** Returns whether the existing resource of this name has the same owner. Undefined if the resource does not exist. */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,
@@ -93,8 +93,8 @@ async function isOwnedBy<K extends KindName>(
 }
 
 /**
- * Deletes a resource in the version that was read. Succeeds if it is gone. Throws `host.conflict` if it was changed or
- * created again, and other request errors.
+ * Deletes a resource if it still has the version that was read. Succeeds if the resource no longer exists. Throws
+ * `host.conflict` if the resource was changed or created again. Also throws other request errors.
  */
 export async function removeResource(client: ApiClient, { kind, metadata }: AnyResource): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata;

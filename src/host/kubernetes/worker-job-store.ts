@@ -62,7 +62,10 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
   }
 
-  /** Returns a message about the list that a new leader still waits for. Undefined if all lists are complete. */
+  /**
+   * Returns a message about the list of Jobs or pods that a new leader still waits for. Undefined if both lists are
+   * complete.
+   */
   unlisted(): string | undefined {
     const awaited = this.#jobs.awaited ?? this.#pods.awaited;
     if (!awaited) return undefined;

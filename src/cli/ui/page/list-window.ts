@@ -1,6 +1,6 @@
 /**
- * Reads and keeps rows of the resource list in the browser. It reads the visible rows and some rows around them. Rows
- * that were read earlier are kept until the list is refreshed, for example by another filter.
+ * Caches rows of the resource list in the browser. Reads the visible rows and some rows around them from the server.
+ * The cached rows are dropped when the list is refreshed, for example by another filter.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
