@@ -30,7 +30,7 @@ type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Usual maximum delay of a log message until its arrival at the log service, in ms. */
+/** Maximum delay in ms with which log messages usually arrive at the log service. */
 const usualDelayMs = 60_000;
 /** Minimum useful value of `ttlSecondsAfterFinished`. It leaves enough time to read the status. */
 const shortestUsefulTtlSeconds = 60;
@@ -187,7 +187,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
 }
 
-/** Returns whether the destination is a store without a Secret for its credentials. */
+/** Returns whether the destination is an object store, but names no Secret with credentials for the store. */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;

@@ -34,7 +34,7 @@ export interface Finding {
   /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Is `key` if the name of the field is wrong, and `value` if its value is wrong. */
+  /** Part of the field that is wrong: its name (`key`) or its value (`value`). */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
   /** Says what is wrong, such as `must be a number`. Messages show this text after the field's name. */

@@ -259,8 +259,8 @@ function kubernetesTags(tags: Tags): Tags {
 }
 
 /**
- * Returns the tag of the merge key `<<`, with the order of Kubernetes' tools: a merged member replaces a former one
- * with the same name.
+ * Returns the tag of the merge key `<<`. As in Kubernetes' tools, a merged member replaces a former member with the
+ * same name.
  */
 function mergeInOrder(tag: ScalarTag): ScalarTag {
   return {

@@ -25,7 +25,10 @@ export function readPause(value: unknown): Pause | undefined {
   return { oddValue: text === 'true' ? undefined : text.slice(0, 64) };
 }
 
-/** Cause of a pause by a ConfigMap, for use after "paused by". Undefined without a pause. */
+/**
+ * Text that says which ConfigMap pauses the operator, for use after "paused by". Undefined if the ConfigMap pauses
+ * nothing.
+ */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);
   const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;

@@ -6,7 +6,7 @@
  */
 import type { Explanation } from './finding.ts';
 
-/** Fields that an export needs to check its rows, as a regular expression. */
+/** Regular expression that matches the fields that an export needs to check its rows. */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Matches the whole name of such a field. */

@@ -106,7 +106,7 @@ function spellingOf(zone: string): string | undefined {
   return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 
-/** Well-known time zones that Node supports but does not list. */
+/** Well-known time zones that Node supports, but that its list of time zones lacks. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

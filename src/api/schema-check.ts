@@ -16,7 +16,7 @@ const int32Bound = 2 ** 31;
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
-  // With `verbose`, errors contain the value and its schema.
+  // With `verbose`, each error contains the invalid value and its schema.
   verbose: true,
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },

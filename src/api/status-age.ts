@@ -1,6 +1,6 @@
 /**
- * Recognizes a status that is older than its export, for example after a restore from a backup. logfleet ignores it,
- * because it may name lost files (E3).
+ * Recognizes a status that is older than its export, for example after a restore from a backup. logfleet ignores such a
+ * status, because it may name files that no longer exist (E3).
  */
 import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
@@ -19,7 +19,7 @@ export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTi
   return Math.max(nowMs, Date.parse(creationTimestamp) || nowMs);
 }
 
-/** Returns the seconds since 1970 of an RFC 3339 time, or NaN without a time. */
+/** Returns an RFC 3339 time in seconds since 1970, or NaN if `time` is undefined. */
 function secondOf(time: string | undefined): number {
   return Math.floor(Date.parse(time ?? '') / 1_000);
 }

@@ -36,8 +36,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // The decoder has already replaced each List by its items. Only empty Lists and Lists inside a List remain, and
-  // kubectl rejects both.
+  // The decoder has already replaced each List by its items, except empty Lists and Lists inside a List. Such Lists are
+  // errors, because kubectl rejects them.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',

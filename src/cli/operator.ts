@@ -35,7 +35,7 @@ export interface OperatorOptions extends Ports {
   >;
 }
 
-/** Maximum time in ms for which a shutdown waits for answers. */
+/** Maximum time in ms for which a shutdown waits for answers of the log service. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 /** Maximum number of concurrent reconciles of each kind. */
@@ -106,8 +106,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator: waits up to `drainMs` for answers, writes them to the ledger, and closes all connections. The
-   * caller may release the leadership afterwards.
+   * Stops the operator: waits up to `drainMs` for answers of the log service, writes them to the ledger, and closes all
+   * connections. After that, the caller may release the leadership.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

@@ -70,7 +70,7 @@ export interface WorkerJobs {
   exists(key: JobKey): Promise<boolean>;
   /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists. */
   create(key: JobKey, manifest: object): Promise<'created' | 'exists'>;
-  /** Deletes a Job with its pods. Succeeds if the Job is gone. */
+  /** Deletes a Job together with its pods. Succeeds if the Job no longer exists. */
   remove(job: WorkerJob): Promise<void>;
   /** Labels of a ServiceAccount; undefined if it does not exist. */
   serviceAccountLabels(key: JobKey): Promise<Readonly<Record<string, string>> | undefined>;

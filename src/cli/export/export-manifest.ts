@@ -133,8 +133,8 @@ export function momentText(text: string, nowMs: number): string {
 }
 
 /**
- * Returns `--from` and `--to` flags with which the next start selects the same time range. Empty unless `--from` or
- * `--to` is relative to now.
+ * Returns `--from` and `--to` flags with which the next start selects the same time range. Returns an empty text if the
+ * range is not relative to now, because the flags of this start can then be repeated.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,

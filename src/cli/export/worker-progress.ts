@@ -20,7 +20,7 @@ import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 export interface WorkerIdentity {
   readonly index: number;
   readonly job: string;
-  /** Uid of the SearchExport. With the uid, the worker never writes its progress to a later export of the same name. */
+  /** Uid of the SearchExport. It prevents the worker from writing its progress to a later export of the same name. */
   readonly exportUid: string;
 }
 
@@ -40,8 +40,8 @@ type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 /** Interval in ms at which the worker compares `status.workers` with its progress. */
 const intervalMs = 10_000;
 /**
- * Time in ms after which the worker writes its entry in `status.workers` again, even if the entry is unchanged. The
- * operator may have removed the entry.
+ * Time in ms after which the worker writes its entry in `status.workers` again, even if the entry is unchanged, because
+ * the operator may have removed the entry.
  */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;

@@ -7,7 +7,7 @@ import type { TargetOptions } from '../options.ts';
 import { openView, warnOfErrors } from '../resources/directory-access.ts';
 
 export interface FleetPlace {
-  /** Name of the cluster or directory for messages. Undefined without a cluster or directory. */
+  /** Name of the cluster or directory for messages. Undefined if the command uses neither. */
   readonly label: string | undefined;
   /** Namespace of manifests without a namespace. */
   readonly namespace: string;

@@ -46,7 +46,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
-      // If no operator runs, a request has no effect and the status may be outdated, so the command prints a warning.
+      // If no operator runs, the command prints a warning, because a request has no effect and the status may be
+      // outdated.
       const idle = await reader.idleNote();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();

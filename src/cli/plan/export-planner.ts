@@ -61,7 +61,7 @@ export interface PlannedSearches extends ExportForecast {
   readonly requestsPerSecond: number;
   /** Bytes that the planned searches scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
-  /** Cost of the digest, with which the exported rows are checked (E6). Undefined without a digest. */
+  /** Cost of the digest, with which the exported rows are checked (E6). Undefined if the export uses no digest. */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
   /** One sentence for each obstacle of the export. */

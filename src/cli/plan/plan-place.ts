@@ -20,7 +20,7 @@ const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', S
 export interface PlanPlace {
   readonly namespace: string;
   policies(): Promise<readonly CollectorVersionPolicy[]>;
-  /** Returns the existing export or schedule with its status, if there is one. */
+  /** Returns the existing export or schedule, including its status. Undefined if it does not exist. */
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
@@ -80,7 +80,10 @@ async function placeInDirectory(
 function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
   const namespace = options.namespace ?? reader.defaultNamespace;
   const { ledgers } = reader;
-  /** Awaits a read from the cluster. Without permission, prints the warning and returns `instead`. */
+  /**
+   * Awaits a read from the cluster. If the user lacks the permission, prints the warning and returns the result of
+   * `instead`.
+   */
   const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;

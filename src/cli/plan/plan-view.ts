@@ -91,7 +91,9 @@ export function titleOf(outlook: Plan): string {
   return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
 }
 
-/** Returns the named values of a plan, such as requests and duration. Empty if there is nothing to do. */
+/**
+ * Returns the named values of a plan, such as requests and duration. Returns an empty list if there is nothing to do.
+ */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
   if ('rolloutId' in outlook.plan) {
@@ -180,7 +182,7 @@ function stageTable(plan: RolloutPlan, { width }: ViewOptions): readonly string[
   return cells === undefined ? [] : renderTable(cells.headings, cells.rows, width - 2);
 }
 
-/** Returns the table of a rollout's stages. Undefined without stages. */
+/** Returns the table of a rollout's stages. Undefined if the rollout has no stages. */
 export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined {
   if (stages.every(({ name }) => name === undefined)) return undefined;
   const time = (ms: number | undefined) =>

@@ -28,7 +28,7 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
   return pending === 0 ? later : `${due}, and ${later}`;
 }
 
-/** Returns names and values to show in a schedule's plan, such as its number of runs. */
+/** Returns the lines of a schedule's plan, each with a name and a value, such as the number of runs. */
 export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};

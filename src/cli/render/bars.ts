@@ -1,4 +1,4 @@
-/** Renders bars and histograms as text. Each state has its own character, to be readable without colours. */
+/** Renders bars and histograms as text. Each state has its own character, so that bars are readable without colours. */
 
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../api/time-range.ts';

@@ -40,7 +40,10 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/** Returns how to end a pause or give an approval. Empty if the resource waits for neither. */
+/**
+ * Returns a sentence that says how to end a pause or give an approval. The sentence is empty if the resource waits for
+ * neither.
+ */
 function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   return approve === undefined ? '' : ` To approve: ${approve}`;
@@ -57,7 +60,7 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
   return `${cause} Set another target, or run: ${steps.retry}`;
 }
 
-/** Returns how to end all pauses of a resource. Undefined if it is complete or not paused. */
+/** Returns how to end all pauses of a resource. Undefined if the resource is complete or not paused. */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
@@ -97,7 +100,7 @@ interface PauseOfAll {
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Returns how to end all pauses of the whole operator. Undefined without a pause. */
+/** Returns how to end all pauses of the whole operator. Undefined if the operator is not paused. */
 export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
   return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
 }
@@ -114,7 +117,7 @@ export function isComplete({ kind, status }: AnyResource): boolean {
   return kind === 'SearchExport' && holds(status, 'Complete');
 }
 
-/** True if the resource has the annotation of `logfleet pause`. */
+/** True if the resource has the annotation that `logfleet pause` writes. */
 export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }

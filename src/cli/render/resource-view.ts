@@ -29,7 +29,7 @@ interface StateLine {
   readonly wait: string | undefined;
 }
 
-/** Renders the state of a resource in one line. Undefined without a status. */
+/** Renders the state of a resource in one line. Undefined if the resource has no status yet. */
 export function renderLine(resource: AnyResource): StateLine | undefined {
   const { metadata, status } = resource;
   if (status === undefined) return undefined;

@@ -98,7 +98,7 @@ const maxQuiet = 3;
 
 const noReason = 'no reason is known';
 
-/** Renders a stage's message analysis. Empty before the analysis begins. */
+/** Renders a stage's message analysis. Returns no lines before the analysis begins. */
 export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
@@ -153,7 +153,7 @@ function renderRecovery(
   }
 }
 
-/** Returns the state of a stage as one word. For a stage in its soak, also returns the remaining time. */
+/** Returns the state of a stage as one word. If the stage is in its soak, the remaining time follows. */
 export function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
@@ -174,7 +174,9 @@ export function renderCounts(stage: StageStatus): string {
   ].join(', ');
 }
 
-/** Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Undefined without failures. */
+/**
+ * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Undefined if the stage has no failures.
+ */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
   // Collectors that send too few messages count as failures, although their upgrades succeeded.
   const attempts = failedAttempts - quiet;
@@ -214,8 +216,8 @@ export function renderStageBar(
 }
 
 /**
- * Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it does not
- * wait.
+ * Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if the rollout
+ * does not wait.
  */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
@@ -235,8 +237,8 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. Undefined without a
- * window.
+ * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. Undefined if there is no
+ * maintenance window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,

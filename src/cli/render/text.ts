@@ -93,7 +93,8 @@ export function renderAgeSince(time: string | undefined, nowMs: number): string 
 }
 
 /**
- * Renders the remaining time, such as `done in about 5m`. Undefined without an estimate, or after the estimated end.
+ * Renders the remaining time, such as `done in about 5m`. Undefined if there is no estimate, or if the estimated end
+ * has passed.
  */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;

@@ -125,7 +125,7 @@ export function renderView<D extends { readonly events: number }>(
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
 }
 
-/** Explains why a resource makes no progress, and how to resume it. Empty if it makes progress. */
+/** Explains why a resource makes no progress, and how to resume it. Returns no lines if the resource makes progress. */
 function renderStall(
   resource: AnyResource,
   { approve: _, ...steps }: NextSteps,

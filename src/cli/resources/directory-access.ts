@@ -74,7 +74,7 @@ export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<
   }
 }
 
-/** Returns the user name of this process. Undefined for a numeric user ID without a name. */
+/** Returns the user name of this process. Undefined if the process runs with a numeric user ID that has no name. */
 export function currentUser(): string | undefined {
   try {
     return userInfo().username;

@@ -1,6 +1,6 @@
 /**
- * HTML of the page of `logfleet ui` with its styles and script. A published package has it in `dist/page.html`. In a
- * checkout, esbuild bundles it at the start.
+ * HTML of the page of `logfleet ui`, including its styles and script. In a published package, it is the file
+ * `dist/page.html`. In a checkout, esbuild bundles it when the command starts.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -30,7 +30,7 @@ interface VerificationViewOptions {
 /** Maximum number of differences that the text output lists. With `-o json`, all are listed. */
 const maxListed = 20;
 
-/** Renders the result for one export. `url` is its manifest's address. */
+/** Renders the result for one export. `url` is the address of the export's manifest. */
 export function renderVerification(
   url: string,
   verification: Verification,

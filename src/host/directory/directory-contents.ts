@@ -65,8 +65,8 @@ export class DirectoryContents {
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
   /**
-   * For each object whose manifest is missing, by identity of the object: the monotonic time in ms at which this
-   * process first missed the manifest.
+   * Monotonic time in ms at which this process first missed the manifest of an object, by identity of the object. It
+   * contains only objects whose manifest is missing.
    */
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose manifest was deleted and whose state is kept, by uid. */

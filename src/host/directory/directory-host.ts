@@ -25,7 +25,7 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
-  /** Directories of manifests. Each stores its state in its own folder `.logfleet`. */
+  /** Directories of manifests. Each directory stores its state in its own subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
    * Keys and values from environment variables such as `LOGFLEET_BASE_URL`. They are the content of every Secret that

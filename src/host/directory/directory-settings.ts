@@ -24,7 +24,7 @@ export interface UnusableManifest extends Place {
 }
 
 export interface FoundSettings extends Place {
-  /** User or object that paused the operator, as text after "paused by"; undefined without a pause. */
+  /** User or object that paused the operator, as text after "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
   /**
    * Origin of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file that

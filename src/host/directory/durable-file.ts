@@ -45,7 +45,10 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** Sorted names in a folder, without names that begin with a dot. Empty if the folder does not exist. */
+/**
+ * Returns the sorted names of the files in a folder, except names that begin with a dot. Returns an empty list if the
+ * folder does not exist.
+ */
 export async function listFolder(path: string): Promise<readonly string[]> {
   try {
     return (await readdir(path)).filter((name) => !name.startsWith('.')).sort();

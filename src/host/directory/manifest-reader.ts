@@ -66,7 +66,7 @@ export interface Reading {
   readonly unusable: readonly UnusableManifest[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if a file has just changed. All manifests must then be read again soon. */
+  /** True if a file has changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
   /** Returns whether a resource or Secret may still exist, because a manifest is invalid or unreadable. */
   mayExist(id: string): boolean;
@@ -75,7 +75,7 @@ export interface Reading {
 /** Data about resources, Secrets and settings that earlier readings found. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /** File that last contained the object with this identity, if any. */
+  /** Returns the file that last contained the object with this identity. Undefined if no file is known. */
   placeOf(id: string): Place | undefined;
 }
 

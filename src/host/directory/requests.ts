@@ -80,7 +80,10 @@ export async function writeSettingsRequest(
 
 interface Requests {
   readonly requests: readonly Request[];
-  /** Request to pause or resume the whole operator, if any. An unreadable file counts as a pause. */
+  /**
+   * Request of a user to pause or resume the whole operator. Undefined if there is none. An unreadable file counts as a
+   * pause.
+   */
   readonly settings: SettingsRequest | undefined;
   /** Paths of files that contain no valid request. */
   readonly unreadable: readonly string[];

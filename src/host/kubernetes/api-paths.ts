@@ -16,12 +16,18 @@ const roots = {
   leases: '/apis/coordination.k8s.io/v1',
 } as const;
 
-/** Path of an object, or of all objects of a type in a namespace (undefined: all namespaces). */
+/**
+ * Returns the path of an object. Without `name`, returns the path of all objects of a type in a namespace. If
+ * `namespace` is undefined, the path is for all namespaces.
+ */
 export function objectPath(plural: keyof typeof roots, namespace: string | undefined, name?: string): string {
   return namespaced(roots[plural], plural, namespace, name);
 }
 
-/** Path of a resource, or of all resources of a kind in a namespace (undefined: all namespaces). */
+/**
+ * Returns the path of a resource. Without `name`, returns the path of all resources of a kind in a namespace. If
+ * `namespace` is undefined, the path is for all namespaces.
+ */
 export function resourcePath(kind: KindName, namespace: string | undefined, name?: string): string {
   return namespaced(ownRoot, kinds[kind].plural, namespace, name);
 }

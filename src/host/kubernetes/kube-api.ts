@@ -64,7 +64,7 @@ export interface ClusterCredentials {
 }
 
 export interface ClusterTarget {
-  /** Context in the kubeconfig. Undefined without a kubeconfig. */
+  /** Context in the kubeconfig. Undefined if there is no kubeconfig. */
   readonly context: string | undefined;
   readonly namespace: string | undefined;
   /** URL of the API server as in the kubeconfig. */

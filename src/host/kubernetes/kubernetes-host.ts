@@ -60,7 +60,7 @@ interface KubernetesHostOptions extends Ports {
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
-/** A kind of resource that the operator follows, with its cache. */
+/** A kind of resource that the operator follows, and the cache of its resources. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   /** Resources in the cache, except those on which another operator acts. */

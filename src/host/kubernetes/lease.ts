@@ -52,7 +52,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Content of the Lease, with the time at which this process first saw it. */
+/** Content of the Lease, and the time at which this process first saw this content. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -86,7 +86,10 @@ export class LeaseElection implements Leadership {
   /** Time at which the last successful renewal of the Lease was sent. Undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /** True if the Lease may name this process as its holder. A write that got no answer may have taken effect. */
+  /**
+   * True if the Lease may name this process as its holder, because even a write that got no answer may have taken
+   * effect.
+   */
   #wrote = false;
   #term = 0;
   #forced = false;

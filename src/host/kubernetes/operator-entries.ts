@@ -129,7 +129,7 @@ export class OperatorEntries {
     return bare;
   }
 
-  /** Returns the resource with the entries of all running operators in its status. */
+  /** Returns the resource with a status that contains the entries of all running operators. */
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);

@@ -67,7 +67,7 @@ interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly watchSeconds?: number;
   /** Called after a complete list was stored in the cache. */
   readonly onList?: () => void;
-  /** Called for each failed list or watch, before the retry. */
+  /** Called for each failed list or watch, before the list or watch is retried. */
   readonly onFailure?: (error: unknown) => void;
   /** Called when a list or watch succeeds after one or more failures. */
   readonly onRecovery?: () => void;

@@ -18,7 +18,8 @@ import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of the creation of a Job. The next leader starts later, so its first list contains the Job.
+ * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so its first
+ * list contains the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
