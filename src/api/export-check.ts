@@ -135,7 +135,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   }
   if (requiresRawMessages === false) {
     yield warning(['spec', 'requiresRawMessages'], 'Risky', {
-      problem: 'without raw messages the service leaves _raw out, or returns no messages at all',
+      problem: 'without raw messages, the service leaves _raw out of the messages, or returns no messages at all',
       remedy: 'leave it out, or write true',
     });
   }

@@ -82,7 +82,10 @@ function shown(text: string): string {
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
 }
 
-/** Does not match operators with the option `multi`, because `multi` makes several rows from one message (E9). */
+/**
+ * Does not match the text of an operator with the option `multi`, because `multi` makes several rows from one message
+ * (E9).
+ */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 

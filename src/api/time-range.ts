@@ -46,7 +46,10 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   return { member: 'to', problem: `${problem}: ${change.problem}`, remedy: change.remedy };
 }
 
-/** Warns about local times that a clock change repeats or skips, and says how logfleet reads them. */
+/**
+ * Returns warnings about local times that a clock change repeats or skips. Each warning says how logfleet reads the
+ * time.
+ */
 export function clockChangesIn(text: TimeRangeText): readonly TimeRangeProblem[] {
   const zone = zoneOf(text);
   if (!zone) return [];

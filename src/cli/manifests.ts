@@ -29,7 +29,9 @@ export async function manifestsCommand(options: ManifestsOptions, context: Comma
   return exitStatus.ok;
 }
 
-/** Reads the manifests of a kustomization, and applies namespace and flags. */
+/**
+ * Reads the manifests of a kustomization, and applies the namespace and other flags of `logfleet manifests` to them.
+ */
 function readPlaced(folder: string, options: ManifestsOptions): readonly Document[] {
   const documents = readFolder(folder);
   for (const document of documents) place(document, options.namespace, options);

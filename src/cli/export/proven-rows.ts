@@ -16,7 +16,9 @@ const usualPieceBytes = 1024 * 1024;
 const newline = 0x0a;
 const quote = 0x22;
 
-/** Yields all rows of the export in order of time, in chunks of whole records. CSV gets one header. */
+/**
+ * Yields all rows of the export in order of time, in chunks of whole records. CSV output begins with a single header.
+ */
 export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const { output, results } = manifest.export;
   const format: RecordFormat = output.format === 'CSV' ? 'CSV' : 'NDJSON';

@@ -84,7 +84,7 @@ interface VersionShare {
   readonly share: number;
 }
 
-/** Returns number and fraction of collectors for each version, newest first. */
+/** Returns the number and fraction of collectors that run each version, with the newest version first. */
 function versionShares(collectors: readonly Collector[]): readonly VersionShare[] {
   const groups = Map.groupBy(collectors, ({ collectorVersion }) => collectorVersion || undefined);
   const shares = Array.from(groups, ([version, { length: count }]) => ({

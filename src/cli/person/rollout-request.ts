@@ -103,7 +103,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether a retry would upgrade any collector. Reads counts, because the lists in the status can be incomplete.
+ * Returns whether a retry would upgrade any collector. The number of failed collectors decides, because the lists in
+ * the status can be incomplete.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;

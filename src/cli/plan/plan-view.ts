@@ -220,7 +220,7 @@ function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string
   return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns which collectors are upgraded first, one text for each stage. */
+/** Returns a text for each stage, which names the collectors that are upgraded first. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)

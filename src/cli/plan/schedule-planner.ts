@@ -145,13 +145,16 @@ export interface RowFigures {
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
-  /** Estimates for all due runs. `durationMs` is undefined if new runs use up the whole request rate. */
+  /**
+   * Estimates for all due runs. `durationMs` is undefined if new runs use the whole request rate, so that the due runs
+   * would never end.
+   */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the estimates for a schedule. Undefined if its sample run has no plan. */
+/** Returns the estimates for a schedule. Undefined if there is no plan of its sample run. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;

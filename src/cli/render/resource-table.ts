@@ -18,7 +18,7 @@ export interface TableOptions {
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
-  /** Width of the terminal in columns, if the output is one. */
+  /** Width of the terminal in columns. Undefined if the output is not a terminal. */
   readonly width?: number;
 }
 

@@ -120,7 +120,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Returns a field of a named entry in a list such as `clusters`. */
+/** Returns a field of an entry of a kubeconfig list, such as `clusters`. `name` is the name of the entry. */
 function memberOf(
   config: Members | undefined,
   list: string,

@@ -119,7 +119,9 @@ export class DirectoryHost extends DirectoryContents implements Host {
     await releaseAll(this.#locks);
   }
 
-  /** Returns the file for Events of a resource; for a deleted resource, the file in the first directory. */
+  /**
+   * Returns the file for Events of a resource. If the resource was deleted, returns the file in the first directory.
+   */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);

@@ -16,7 +16,10 @@ export interface Place {
   readonly manifest: string;
 }
 
-/** A manifest that was never valid. No policy starts upgrades while it exists (D1). */
+/**
+ * A manifest that was never valid. No policy starts upgrades while such a manifest exists, because it may concern any
+ * collector (D1).
+ */
 export interface UnusableManifest extends Place {
   /** True if the manifest may contain the operator's settings. Exports are then paused as well. */
   readonly mayPause: boolean;

@@ -72,7 +72,9 @@ export interface DecodedFile {
   readonly problems: readonly PlacedFinding[];
 }
 
-/** Returns the last valid spec of a resource, to check that immutable fields have not changed. */
+/**
+ * Returns the last valid spec of a resource. A new spec is compared with it, because immutable fields must not change.
+ */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 
 interface Decoding {

@@ -30,7 +30,7 @@ const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
 /** Maximum age in ms of credentials for the API server. */
 const credentialsFreshMs = 10_000;
-/** Maximum length of a line of a watch. Each line contains one object, and etcd accepts objects of 1.5 MiB. */
+/** Maximum length of a line of a watch. Each line contains one object, and etcd accepts objects of at most 1.5 MiB. */
 const longestLine = 16 * 1024 * 1024;
 
 interface Prepared {

@@ -55,9 +55,9 @@ interface Listing {
 
 interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly client: ApiClient;
-  /** API path of the resources to list and watch, in one namespace or in all. */
+  /** API path of the resources to list and watch, in one namespace or in all namespaces. */
   readonly path: string;
-  /** Label and field selectors of each list and watch request. */
+  /** Label and field selectors that each list and watch request contains. */
   readonly query?: Readonly<Record<string, string>>;
   /** Namespace in `path`; undefined for all namespaces. */
   readonly scope: string | undefined;

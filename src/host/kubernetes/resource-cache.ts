@@ -32,7 +32,7 @@ interface Entry<R> {
    * reports them.
    */
   superseded: string[];
-  /** Number of this process's running writes of the resource. */
+  /** Number of writes of the resource that this process has sent, and that have not ended yet. */
   writes: number;
   /**
    * Resource versions that the watch delivered during a write of this process. Listeners are called after the write.

@@ -55,7 +55,10 @@ export function decodeMetadata(value: unknown): ObjectMeta | undefined {
   };
 }
 
-/** Decodes the owner that created a resource, if it is a resource of logfleet. */
+/**
+ * Decodes the owner of a resource. Undefined if the resource has no owner, or if its owner is not a resource of
+ * logfleet.
+ */
 function readOwner(references: unknown): ObjectMeta['owner'] {
   if (!Array.isArray(references)) return undefined;
   const { apiVersion, kind, name, uid } = references.find((each) => isRecord(each) && each.controller === true) ?? {};
