@@ -46,7 +46,7 @@ export function printFindings(
   return findings;
 }
 
-/** Decodes manifests. Resources that specify no namespace get `namespace`. */
+/** Decodes manifests. The namespace of a resource is `namespace` if its manifest names none. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }

@@ -33,7 +33,7 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** Namespaces of the resources. If absent, resources of all namespaces. Never empty. */
+  /** Namespaces whose resources the operator reads. If absent, it reads all namespaces. The list is never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
@@ -50,7 +50,7 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
 
 export interface ManifestsOptions {
   readonly namespace: string;
-  /** Namespaces of the resources. If absent, resources of all namespaces. Never empty. */
+  /** Namespaces whose resources the operator reads. If absent, it reads all namespaces. The list is never empty. */
   readonly namespaces?: readonly string[];
   readonly image?: string;
   /** Secrets that the operator may read. If absent, the operator may read all Secrets. Never empty. */
@@ -93,7 +93,7 @@ export interface GetOptions extends TargetOptions {
 export interface VersionOptions extends ClusterOptions {
   /** True to print only the local version. */
   readonly client?: boolean;
-  /** Namespace of the operator. If absent, operators of all namespaces. */
+  /** Namespace in which operators are looked for. If absent, operators are looked for in all namespaces. */
   readonly operatorNamespace?: string;
 }
 

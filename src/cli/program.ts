@@ -355,7 +355,9 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
     .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
 }
 
-/** Throws a `UsageError` for a resource name together with `--all`, and for ignored flags. */
+/**
+ * Throws a `UsageError` if the command line has both a resource name and `--all`, or if a flag would have no effect.
+ */
 function refuseMixedTargets(command: Command): void {
   const { all, dir } = command.opts<PauseOptions>();
   const [target] = command.args;

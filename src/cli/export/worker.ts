@@ -99,7 +99,8 @@ function folderSecrets(folder: string): SecretReader {
   return {
     get: async ({ name }) => {
       const place = path.join(folder, name);
-      // Kubernetes keeps the files of a mounted Secret in hidden folders, and links to these files.
+      // Kubernetes keeps the files of a mounted Secret in folders that begin with `..`, and creates a link to each
+      // file. Only the links are keys of the Secret.
       const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
       return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
     },

@@ -15,7 +15,7 @@ import { RequestPace, UpdatePace } from './rates.ts';
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** Returns the flags with which other commands find this resource. */
+  /** Returns the flags with which other logfleet commands find the resource. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
   /** Returns how to resume the whole operator. Undefined if it is not paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;

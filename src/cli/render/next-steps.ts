@@ -90,7 +90,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
 
 /** One cause of a pause of the whole operator. */
 interface PauseOfAll {
-  /** Directory of the manifests, as on the command line. */
+  /** Path of the manifest directory, as the user wrote it on the command line. */
   readonly directory: string;
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;

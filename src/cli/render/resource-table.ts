@@ -14,7 +14,7 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** True (`-o wide`) to show columns with a priority above 0. */
+  /** True to show also the columns with a priority above 0, as with `-o wide`. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;

@@ -48,7 +48,7 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the usual end of `--watch`. Without `--watch`, it is an interruption.
+    // SIGTERM is the usual way to end a command with `--watch`. Without `--watch`, SIGTERM interrupts the command.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   if (isEmpty()) {
@@ -87,7 +87,8 @@ async function runUntilEnd(
 }
 
 /**
- * Prints errors in manifests, or only their number if the log has already shown them. Returns whether there are any.
+ * Prints the errors in manifests, or only their number if the log has already shown them. Returns whether there are
+ * errors.
  */
 function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');

@@ -9,7 +9,7 @@ import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';
 
-/** Returns the flags with which another command finds one of these resources. */
+/** Returns a function that returns the flags with which another logfleet command finds one of `resources`. */
 export function flagsAmong(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -71,7 +71,10 @@ function hasMoreToTell({ status }: AnyResource): boolean {
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
-/** Renders the result of a run for one resource. `flags` are the flags with which other commands find the resource. */
+/**
+ * Renders the result of a run for one resource. `flags` are the flags with which other logfleet commands find the
+ * resource.
+ */
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');

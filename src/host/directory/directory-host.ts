@@ -212,7 +212,7 @@ async function prepareState(state: StateDirectory): Promise<void> {
   await writeFile(join(state.folder, '.gitignore'), '*\n');
 }
 
-/** Returns the flags with which other commands find resources of this namespace and directory. */
+/** Returns the flags with which other logfleet commands find the resources in this namespace and directory. */
 function flagsIn(namespace: string, directory: string | undefined): string {
   return ` -n ${namespace}${directory === undefined ? '' : ` --dir ${shellWord(directory)}`}`;
 }

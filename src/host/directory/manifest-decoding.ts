@@ -19,7 +19,7 @@ import { type Outline, outlineOf } from './manifest-outline.ts';
 import { identify } from './resource-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** Namespace of manifests without a namespace, as with `kubectl apply`. */
+/** Namespace of a resource if its manifest names no namespace, as with `kubectl apply`. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {

@@ -178,7 +178,7 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Contents of the Ledgers in the list. Dropped after `endsAtMs`, because they use much memory. */
+  /** Contents of the Ledgers in the list. They are dropped after `endsAtMs`, because they use much memory. */
   shards: Promise<Shards> | undefined;
   /**
    * Ledgers that must be read by name, because the list does not contain their current content. An entry is the API path
@@ -199,7 +199,7 @@ interface Listing {
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists of Ledgers by namespace. The key `undefined` is all namespaces. */
+  /** Lists of Ledgers by namespace. The key `undefined` stands for all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {

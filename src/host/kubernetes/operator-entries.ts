@@ -220,7 +220,7 @@ export class OperatorEntries {
 
   /**
    * Finds out which other operators run, from the entries in the status of a resource. If an entry has changed, the
-   * operator that wrote the entry runs.
+   * operator that wrote it is still running.
    */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
