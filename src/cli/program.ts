@@ -356,7 +356,8 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
 }
 
 /**
- * Throws a `UsageError` if the command line has both a resource name and `--all`, or if a flag would have no effect.
+ * Throws a `UsageError` unless the command line has either a resource name or `--all`. Also throws it if a flag would
+ * have no effect.
  */
 function refuseMixedTargets(command: Command): void {
   const { all, dir } = command.opts<PauseOptions>();
