@@ -1,6 +1,6 @@
 /**
- * The kinds of resources that users write. Tables with a row for each kind have a type that requires all rows, so the
- * code does not compile while a new kind is missing in one of the tables.
+ * The kinds of resources that users write. The type of a table with a row for each kind requires all rows, so the code
+ * does not compile while the table lacks a new kind.
  */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
