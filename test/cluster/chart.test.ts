@@ -160,7 +160,7 @@ interface Schema {
 const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** Value of the chart that contains no other values, and its path in `values.yaml`. */
+/** Setting of the chart that contains no other settings. `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: Schema;
@@ -185,7 +185,8 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
 }
 
 /**
- * Omits switches whose example is `false`, because turning them off would remove objects that other examples configure.
+ * Returns the example of each value. Examples that turn off a feature are omitted, because they would remove objects
+ * that other examples configure.
  */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;

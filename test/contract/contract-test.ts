@@ -50,7 +50,10 @@ export function expectNoPage(received: Received, status: 400 | 404): void {
   expectError(received, onSimulator ? status : 400, 'jobid.invalid');
 }
 
-/** Expects an error code anywhere in the body, because deployments use several forms. */
+/**
+ * Expects the error code either as the code of the body or as the code of one of its errors, because deployments use
+ * both forms.
+ */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];
   const ending = expect.stringMatching(new RegExp(`(?:^|\\.)${code.replaceAll('.', '\\.')}$`));

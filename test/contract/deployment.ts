@@ -40,7 +40,7 @@ export interface LogSample {
   readonly toMs: number;
 }
 
-/** Time in ms between two requests, a little more than four requests per second allow. */
+/** Time in ms between two requests. It is a little longer than a rate of four requests per second requires. */
 const paceMs = 260;
 const minuteMs = 60_000;
 

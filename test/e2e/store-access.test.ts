@@ -20,7 +20,7 @@ interface Refusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Returns whether the server refuses the request. It forwards all others to the emulator. */
+  /** Returns whether the server refuses the request itself, instead of forwarding it to the emulator. */
   readonly applies: (method: string, url: string) => boolean;
 }
 

@@ -21,7 +21,7 @@ interface AlertCase {
   readonly fires: string;
   /** Labels of the firing alert, other than its name and severity. */
   readonly labels: string;
-  /** Time at which the problem is over, and no alert fires. */
+  /** Time at which the problem is over, so that no alert fires any more. */
   readonly ends: string;
 }
 
@@ -33,7 +33,7 @@ const schedule = 'namespace="logging",schedule="hourly"';
 const policyState = (state: string, reason: string) =>
   `logfleet_policy_state{${policy},state="${state}",reason="${reason}",pod="a"}`;
 
-/** Series of a healthy operator. Each case changes some of them. */
+/** Metric series of a healthy operator. Each test case replaces some of them. */
 const healthy: InputSeries = {
   'logfleet_build_info{namespace="logfleet",pod="a",version="0.1.0"}': '1x600',
   'logfleet_leader{namespace="logfleet",pod="a"}': '1x600',

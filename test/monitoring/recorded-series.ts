@@ -15,7 +15,7 @@ export class RecordedSeries {
   readonly startMs: number;
   readonly #clock: VirtualClock;
   readonly #stepMs: number;
-  /** Values of each series. The index of a value is the number of the scrape. */
+  /** Values of each metric series. The index of a value is the number of the scrape. */
   readonly #series = new Map<string, string[]>();
   #scrapes = 0;
 

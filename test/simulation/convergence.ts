@@ -1,4 +1,4 @@
-/** Checks that every policy is complete, or reports why not, at the end of a simulated run. */
+/** Checks that each policy is complete at the end of a simulated run, or that its status says why not. */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -328,7 +328,8 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 }
 
 /**
- * Returns the reason why a collector need not run the target version at the end; undefined if it must run this version.
+ * Returns the reason why a collector may run another version than the target at the end; undefined if it must run the
+ * target.
  */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,

@@ -178,7 +178,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   /** Upgrade tasks report an undocumented status code, and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Upgrades succeed only after the operator marked them as timed out. */
+  /** Successful upgrades end only after the operator has marked them as timed out. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -532,7 +532,7 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
-  /** More upgrades never end than `maxFailures` allows. */
+  /** The number of upgrades that never end exceeds `maxFailures`. */
   failingEndless: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),

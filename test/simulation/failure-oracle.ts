@@ -63,7 +63,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns the rollout and its running stages, each with the upgrades that count towards its `maxFailures`. */
+/** Returns the rollout and its running stages. Each of them has the upgrades that count towards its `maxFailures`. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -89,7 +89,7 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 
-/** Time in ms that a process needs to evaluate the outcome of an upgrade it has received. */
+/** Time in ms after which a process has certainly evaluated the outcome of an upgrade that it received. */
 const decidedMs = 10;
 /** Time in ms that a process needs to write an outcome to the ledger. */
 const writtenMs = 20_000;
@@ -124,7 +124,9 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
   return endTime === null || collectorEndTime === null || collectorEndTime <= endTime;
 }
 
-/** Time in ms that a process needs to find in a collector list that an attempt timed out. */
+/**
+ * Maximum time in ms until a process marks an attempt as timed out, after a collector list has shown the old version.
+ */
 const examinedMs = 10_000;
 
 /** Returns when the process certainly knew that an attempt had timed out (U5); undefined if it may not know. */

@@ -7,7 +7,7 @@ import { brokeOff } from './replay.ts';
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
   readonly directions?: string | undefined;
-  /** Called after each simulation. Returns true to end the batch. */
+  /** Called after each simulation. If it returns true, no more simulations start. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
@@ -107,7 +107,7 @@ class HistoryThread {
   }
 }
 
-/** Pools of worker threads that several tests share, so that a thread reuses the code that it has compiled. */
+/** Pools of worker threads. Several tests share a pool, so that its threads reuse the code that they have compiled. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
@@ -131,7 +131,7 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
   });
 }
 
-/** Calls `tell` if the simulation takes too long. Returns a function that stops the timer. */
+/** Calls `tell` if the simulation takes too long. Returns a function that ends this check. */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;
   let beforeMs: number | undefined;

@@ -10,7 +10,7 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms after the last fault until all policies are complete or report why not. */
+/** Maximum time in ms from the last fault until each policy is complete or its status says why not. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
 /** Time in ms for which all policies must stay complete after they are complete for the first time. */
@@ -37,11 +37,11 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Waits until all policies are complete or report why not, and then checks that this does not change. */
+/** Waits until each policy is complete, or its status says why not. Then checks that this does not change. */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // Maintenance exclusions may begin later for the next leader, whose clock may be behind.
+  // The clock of the next leader may be behind, so that a maintenance exclusion begins later for this leader.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||

@@ -8,7 +8,7 @@ export function inProgressViolations(record: HistoryRecord): string[] {
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    // A repeated request belongs to the same upgrade, so it is not counted.
+    // A repeated request belongs to an upgrade that is already counted, so the request is not counted again.
     policy === undefined
       ? []
       : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),

@@ -9,8 +9,8 @@ export interface Mutant {
   readonly directions: string;
   readonly mutations: readonly Mutation[];
   /**
-   * First words of the violation that must detect the mutant. If undefined, it must be a violation of the mutant's own
-   * rule.
+   * First words of the violation by which a simulation must detect the mutant. If undefined, the simulation must find a
+   * violation of the mutant's own rule.
    */
   readonly shows?: string;
 }
@@ -29,7 +29,10 @@ export function mutant(
 
 const mostTold = 3;
 
-/** Runs simulations until one detects the mutant. If none does, returns a message about the violations. */
+/**
+ * Runs simulations until one detects the mutant. If none does, returns a message with the violations that they found
+ * instead.
+ */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,
   worker: URL,

@@ -16,7 +16,8 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Prevents the mutant from restoring missing attempts from the policy's status, which would hide the broken rule.
+      // This second change of the mutant prevents that the policy's status restores missing attempts, which would hide
+      // the broken rule.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',
@@ -502,8 +503,8 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // Without this second change, the program would still reset the count of failures, and the mutant would break no
-      // rule.
+      // This second change is needed, because the program would otherwise still reset the count of failures, and the
+      // mutant would break no rule.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

@@ -8,7 +8,10 @@ export interface Mutation {
   readonly replace: string;
 }
 
-/** Throws if a text to replace does not occur exactly once. */
+/**
+ * Applies the mutations to the source files when they are loaded. Throws if a text to replace does not occur exactly
+ * once.
+ */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({
     load(url, context, nextLoad) {

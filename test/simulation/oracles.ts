@@ -38,7 +38,7 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** Checks that all policies are complete, or report why not, after the last fault. */
+/** Checks that after the last fault, each policy becomes complete, or its status says why not. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
   const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
   return missing.map((what) => `convergence: ${when}: ${what}`);

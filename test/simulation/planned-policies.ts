@@ -12,7 +12,7 @@ export interface SelectorSpec {
   }[];
 }
 
-/** Spec of a policy without the defaults that the API server fills in. */
+/** Name and spec of a policy, without the default values that the API server fills in. */
 export interface PolicySpec {
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>> & {
@@ -47,8 +47,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // If some upgrades never end, a policy must run several upgrades at a time. Otherwise, the simulation would
-        // take too long.
+        // If upgrades may never end, `maxInProgress` is larger. Otherwise, these upgrades would block the others, and
+        // the simulation would take too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

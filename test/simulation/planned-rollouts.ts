@@ -64,7 +64,10 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/** Raises `maxInProgress` to at least five, because all upgrades must fit into the maintenance windows. */
+/**
+ * Raises `maxInProgress` to at least five. With fewer upgrades at a time, not all upgrades would fit into the
+ * maintenance windows.
+ */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
@@ -163,7 +166,7 @@ export function planReturns(
   });
 }
 
-/** Plans changes of the spec during the rollout. Many are reverted later. */
+/** Plans changes of the spec during the rollout. Many of these changes are reverted later. */
 export function planRolloutChanges(
   chance: Chance,
   fleet: FleetPlan,

@@ -44,8 +44,8 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // If the other policy changed shortly before the request, the process may have decided before it received the
-      // change.
+      // A policy that changed shortly before the request is ignored, because the process may have decided before it
+      // received the change.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&

@@ -27,7 +27,7 @@ export interface PostRecord {
   readonly wallMs: number;
   /** True if the process knew that the kill switch was set. */
   readonly knownAllPaused: boolean;
-  /** Upgrade attempt in the ledger before the request was sent; undefined if there is none. */
+  /** Upgrade attempt that the ledger contained before the request was sent; undefined if there was none. */
   readonly intent: Intent | undefined;
   /** Answer that the process received; undefined if none arrived. */
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
@@ -151,7 +151,7 @@ export interface HistoryRecord {
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Time at which all policies were complete or reported why not; undefined if never. */
+  /** Time at which all policies were complete, or their status said why not; undefined if this never happened. */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

@@ -28,19 +28,19 @@ interface Stage extends Omit<RecordedStage, 'members'> {
 }
 
 /**
- * Last fields of a ledger entry: number of the failure count that includes the attempt (each retry starts a new count),
- * index of the stage, and 1 for a rollback.
+ * Last fields of a ledger entry. The first is the number of the failure count to which the attempt belongs (each retry
+ * starts a new count). The second is the index of the stage. The third is 1 for a rollback.
  */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /**
- * Upgrade attempt: number, target, state, task id, whether logfleet created the task, and whether the request was
- * repeated (1 or 0).
+ * Upgrade attempt with six fields: number, target, state, task id, 1 if logfleet created the task, and 1 if the request
+ * was repeated.
  */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
-/** State of an upgrade attempt that is in the ledger, but was not sent yet. */
+/** State of an upgrade attempt that is in the ledger, but whose request was not sent yet. */
 const intended = 0;
 
 /** Finds the upgrade attempt in the ledgers that belongs to an upgrade request. */

@@ -25,7 +25,7 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // If no list shows the collectors, a new process does not know their time zones.
+  // If no list shows the collectors, a new process cannot tell which collectors a policy selects by time zone.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(
@@ -57,7 +57,10 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   return hasReached ? undefined : 'it was never at the target';
 }
 
-/** Returns the upgrade that a rollback attempt undoes. After a kill, it may belong to another policy (U3). */
+/**
+ * Returns the upgrade that a rollback attempt undoes. After a fault such as a kill, this may be an upgrade by another
+ * policy (U3).
+ */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;
   const mayBeUnknown = disturbances.some((disturbance) => disturbance.atMs < atMs);

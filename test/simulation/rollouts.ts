@@ -19,7 +19,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the upgrade task that a process received. */
+  /** Final statuses of the upgrade task that processes received, each with the name of the process. */
   readonly news: readonly TaskNews[];
   /** Policy as the process knew it when it sent the request. */
   readonly policy: CollectorVersionPolicy;

@@ -41,7 +41,10 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** A process waits at least this time in ms for an answer. */
+/**
+ * Time in ms for which a process certainly waits for an answer. Later answers are not recorded, because the process may
+ * have ignored them.
+ */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -427,7 +430,10 @@ export class SimulationWorld {
     this.#countsDown(process, sending, 'after');
   }
 
-  /** Kills a process at its n-th request. Returns true if the process was killed now. */
+  /**
+   * Counts the requests of a process until its planned kill, and kills it at the last one. Returns true if this request
+   * killed the process.
+   */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
     const due = this.#dueKills.get(process);
     if (!due || due.when !== when || (sending.to === 'api' && sending.request.path.includes('/leases'))) return false;

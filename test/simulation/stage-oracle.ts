@@ -39,7 +39,7 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout. `former` is the previous rollout of the same policy to the same target. */
+/** A rollout, with the previous rollout of the same policy to the same target (`former`). */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
@@ -76,7 +76,9 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
   return JSON.stringify([members, maxFailures, maxInProgress, soakMs]);
 }
 
-/** Checks that a stage was approved before its start, and that its members are the collectors that its spec selects. */
+/**
+ * Checks that a stage was approved before it started, and that it started with the collectors that its spec selects.
+ */
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
@@ -189,7 +191,7 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Another tool may have upgraded the collector before its stage started.
+  // A collector that another tool changes is ignored, because the tool may have upgraded it before its stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} has work left`
     : undefined;
@@ -258,7 +260,7 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/** Returns whether the previous rollout to this target was stopped, so that each stage has a soak (R6). */
+/** Returns whether the previous rollout to this target was stopped. In that case, each stage needs a soak (R6). */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }
@@ -288,8 +290,8 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
 }
 
 /**
- * Returns whether the rollout may continue after a collector of the stage goes offline, because a failure does not stop
- * it.
+ * Returns whether the rollout may continue although a collector of the stage goes offline, because the policy tolerates
+ * failures.
  */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {

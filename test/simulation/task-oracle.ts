@@ -63,7 +63,10 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** Returns the number of rollouts to this version, and the largest number of retries of one rollout. */
+/**
+ * Returns the number of rollouts to this version, and the maximum number of retries that a policy with this target
+ * allows.
+ */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -81,7 +84,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** Returns how often a retry, a rollback or a restored ledger may have caused further upgrades. */
+/** Returns how many additional upgrades of a collector are allowed after retries, rollbacks and restored ledgers. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;

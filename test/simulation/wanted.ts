@@ -80,7 +80,7 @@ export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }
 
-/** Negative when the policy `left` takes precedence over `right` (U13). */
+/** Returns a negative number if the policy `left` takes precedence over `right` (U13). */
 export function compareRank(left: CollectorVersionPolicy, right: CollectorVersionPolicy): number {
   if (left.spec.mode !== right.spec.mode) return left.spec.mode === 'Enforce' ? -1 : 1;
   if (left.spec.priority !== right.spec.priority) return right.spec.priority - left.spec.priority;

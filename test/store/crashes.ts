@@ -6,7 +6,10 @@ import { openPlace, type Place } from './place.ts';
 import { type Boundary, layout, rowsOfFile } from './small-export.ts';
 import { type StoreName, stores } from './stores.ts';
 
-/** Defines tests for each given step: the export is killed after the step, and must be completed by the next start. */
+/**
+ * Defines a test for each step. The test kills the export right after the step, and expects that the next start
+ * completes the export.
+ */
 export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): void {
   describe(`an export to a destination of the kind ${kind}`, () => {
     let place: Place;

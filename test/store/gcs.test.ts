@@ -42,7 +42,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Answers when the whole request has arrived. Returns the body of the request. */
+/** Waits for the whole request, and then sends the answer. Returns the body of the request. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,

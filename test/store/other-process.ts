@@ -12,7 +12,7 @@ import { runSmallExport } from './small-export.ts';
 export type Act =
   /** Waits for a line on standard input, creates the objects one by one, and reports which ones it created. */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Writes a file of this size, reports its name, and waits until the process is killed. */
+  /** Writes a file of this size, reports the file's name, and waits until the process is killed. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
   /** Creates objects of this size and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
@@ -62,7 +62,8 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum is measured from here on, because the compilation of modules may have caused a higher value earlier.
+    // The maximum starts at the current value, because the compilation of modules may have caused a higher value
+    // earlier.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // Imported only here, because child processes that do not use Azure also import this file.
+  // Only this function imports the Azure library, because child processes that do not use Azure also load this file.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;
@@ -106,7 +106,10 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/** Returns a clock and a writer identity for a destination. The environment variables of the machine are ignored. */
+/**
+ * Returns the real clock, a writer identity, and no environment variables, so that the variables of the machine have no
+ * effect.
+ */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

@@ -227,7 +227,7 @@ describe('the checksum of an object', () => {
 /** Proxy of a store, which counts the removals of objects and can lose answers. */
 class StoreProxy {
   deletions = 0;
-  /** Number of next requests that create an object and whose answers are lost. */
+  /** Number of answers to object creations that the proxy still has to lose. */
   losesCreations = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#forward(request, response));

@@ -78,7 +78,10 @@ async function complete(
   return true;
 }
 
-/** Throws an error that a retry cannot fix. A retry can succeed if another process removed the unfinished file. */
+/**
+ * Returns false if a retry may succeed, for example because another process removed the unfinished file. Otherwise,
+ * throws the error.
+ */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
   return false;

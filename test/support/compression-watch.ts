@@ -1,4 +1,6 @@
-/** Shows whether a `node:zlib` stream is compressing, because a virtual clock must wait for this thread. */
+/**
+ * Detects whether a `node:zlib` stream is compressing on its thread, because a virtual clock must wait for this thread.
+ */
 import { createGzip, createZstdCompress } from 'node:zlib';
 
 /** Undocumented members of `node:zlib` streams. */

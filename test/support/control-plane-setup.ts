@@ -8,7 +8,9 @@ declare module 'vitest' {
   }
 }
 
-/** Projects with a control plane of their own, because their operators manage all namespaces (L2). */
+/**
+ * Vitest projects whose control plane is not shared, because their operators manage the namespaces of all tests (L2).
+ */
 const separate = ['cluster-wide', 'side-by-side'];
 
 interface Shared {

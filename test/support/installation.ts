@@ -1,4 +1,4 @@
-/** Installs logfleet's manifests in a namespace of the test. */
+/** Installs logfleet from its manifests, in a namespace that the test creates. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
@@ -8,7 +8,10 @@ import { controlPlane, createNamespace, kubectl, userFor } from './control-plane
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Folders of `manifests/`, or `logfleet manifests --namespaces`. */
+/**
+ * Ways to install logfleet. `namespaced` and `cluster-wide` are folders of `manifests/`. With `namespaces`, the
+ * manifests come from `logfleet manifests --namespaces`.
+ */
 export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
 export type Install = (typeof installs)[number];
 
@@ -27,7 +30,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease gets no name suffix, because its name is fixed.
+  // The lease is added after the manifests are rendered, because its name must not get their name suffix.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);

@@ -16,7 +16,7 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** Promise that the call awaits before it does anything. */
+  /** Promise for which the call waits before it takes effect. */
   readonly until?: Promise<unknown>;
   /**
    * Error with which the call fails. `exists` is not an error: it means that an earlier attempt of the call created the
@@ -144,7 +144,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // Removes the object too, because it exists if only the answer of `finish` was lost.
+      // Also removes the object, because `finish` has created it if only the answer of `finish` was lost.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);
@@ -154,7 +154,7 @@ export class MemoryDestination implements Destination {
   }
 
   /**
-   * Performs the call unless a fault prevents it. If the fault is `exists`, the call succeeds with the result of
+   * Performs the call, unless a fault makes it fail. With the fault `exists`, the call succeeds with the result of
    * `lost`.
    */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {

@@ -8,7 +8,8 @@ export function randomRuns(count: number): number {
 }
 
 /**
- * Returns all cases in `make soak`. In `make test`, returns every `divisor`-th case, so that tests can share the cases.
+ * Returns all cases in `make soak`. In `make test`, returns every `divisor`-th case, so that several tests can divide
+ * the cases among them.
  */
 export function shareOf<Case>(cases: readonly Case[], divisor: number, remainder: number): readonly Case[] {
   return factor > 1 ? cases : cases.filter((_, index) => index % divisor === remainder % divisor);

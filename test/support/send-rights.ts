@@ -1,12 +1,15 @@
 /**
- * Permissions to send requests, for tests without leader election. In production, only the holder of the lease may send
- * requests.
+ * Permissions to send requests, for tests that have no leader election. In production, only the process that holds the
+ * lease may send requests.
  */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Permission to send that never ends. It began so long ago that requests of a former leader no longer count. */
+/**
+ * Permission to send requests, which never ends. It began so long ago that requests of a former leader have certainly
+ * ended.
+ */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
 /** Returns a permission to send one request, without a request budget. */

@@ -51,7 +51,7 @@ export function startBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
-/** Time limit in ms that only a hanging page exceeds. */
+/** Time limit in ms that is long enough for every page that does not hang. */
 const longestWaitMs = 120_000;
 
 export interface OpenPage {

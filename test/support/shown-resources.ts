@@ -60,7 +60,10 @@ export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf
   } as unknown as ResourceOf<K>;
 }
 
-/** Returns conditions in which the condition `type` is True. Pass undefined for a paused resource. */
+/**
+ * Returns conditions in which the condition `type` is True. If `type` is undefined, returns the conditions of a paused
+ * resource.
+ */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,
   reason: string,

@@ -18,7 +18,10 @@ export class VirtualClock implements Clock {
   /** Error of the wall time of this clock in ms. Its monotonic time has no error. */
   skewMs = 0;
 
-  /** @param rest waits until no work can continue without a timer. Tests that use files must pass `settleFiles`. */
+  /**
+   * @param rest function that waits until no work can continue without a timer; tests that use files must pass
+   * `settleFiles`
+   */
   constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
     this.#rest = rest;
@@ -80,7 +83,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Repeats while no timer is set, because the promise may wait for something in real time, such as a file.
+    // Runs again while no timer is set, because the promise may wait for something in real time, such as a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -127,7 +130,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Like `settle`, but also waits until files have been read and written. */
+/** Waits like `settle`, and also until no file is being read, written or closed. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

@@ -14,7 +14,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** Namespace in which logfleet is installed, with the actions of its administrator. */
+/** Namespace in which logfleet is installed. The methods do what an administrator does there. */
 export class Namespace {
   readonly name: string;
 

@@ -8,7 +8,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Problems that a test adds to the kills of the operator: failing upgrades, or lists that are `lagMs` late. */
+/** Problems that occur in addition to the kills of the operator: upgrades fail, or collector lists are `lagMs` late. */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -34,7 +34,8 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 type Faults = Readonly<Record<string, FaultScenario>>;
 
 /**
- * Faults of a test, and the steps of an upgrade at which the operator is killed. It is started again after each kill.
+ * Faults of a test, and the steps of an upgrade at which the operator is killed. The operator is started again after
+ * each kill.
  */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 

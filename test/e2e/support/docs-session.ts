@@ -38,7 +38,7 @@ export class DocsSession {
     writeFileSync(join(this.#folder, file), content);
   }
 
-  /** Throws if the command fails. A command that does not end keeps running after its first output. */
+  /** Runs a command, and throws if it fails. A command that does not end continues to run after its first output. */
   async run(command: string): Promise<void> {
     const line = command
       .replace(`--listen ${documentedAddress}`, '--listen 127.0.0.1:0')

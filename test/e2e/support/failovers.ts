@@ -1,7 +1,7 @@
 /**
- * Tests that freeze the leading operator process with SIGSTOP until its lease has expired, and continue it while the next leader works.
- * The old leader must send nothing without the lease, and the service must receive at most four requests in any second, even if
- * the connection stalls (L1, B1, B6).
+ * Tests that freeze the leading operator process with SIGSTOP until its lease has expired, and wake it while the next
+ * leader works. The old leader must send nothing without the lease. Even if the connection stalls, the service must
+ * receive at most four requests in any second (L1, B1, B6).
  */
 import { describe, expect } from 'vitest';
 import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';
@@ -47,7 +47,7 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
           namespace,
           replicas.filter((replica) => replica !== stopped),
         );
-        // The old leader continues after the new leader has sent 1, 4, 20 or 60 requests.
+        // The new leader sends 1, 4, 20 or 60 requests before the old leader continues.
         await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
         const wokenAtMs = performance.now();
         stopped.program.signal('SIGCONT');
@@ -67,8 +67,8 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
 }
 
 /**
- * Returns the limits of the random latency of one direction. The latency of both directions together is between 5 and
- * 400 ms. In half of the rounds, the latency is constant.
+ * Returns the minimum and maximum of the random latency in one direction. The latency of both directions together is
+ * between 5 and 400 ms. In half of the rounds, the latency is constant.
  */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;

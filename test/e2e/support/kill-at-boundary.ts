@@ -1,7 +1,6 @@
 /**
- * Kills the process after a sequence of steps. The variable `LOGFLEET_TEST_KILL_AT` lists the steps, separated by `>`.
- * The step `NAME:PHASE:N` is the time `before` or `after` the N-th effect with this name, such as a request. The
- * process is killed at the last step.
+ * Kills the process at the last step of a sequence. The variable `LOGFLEET_TEST_KILL_AT` lists the steps, separated by
+ * `>`. The step `NAME:PHASE:N` is reached right `before` or `after` the N-th effect with this name, such as a request.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

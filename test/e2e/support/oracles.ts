@@ -1,4 +1,4 @@
-/** Checks that every test applies to the requests that the simulator received. */
+/** Checks of the requests that the simulator received. They apply to the requests of every test. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';

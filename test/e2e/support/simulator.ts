@@ -14,7 +14,7 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** Log messages of the simulator. They are many more than one search can return. */
+/** Log messages of the simulator. There are many more messages than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
 /** Line that the simulator prints when it is ready. */
@@ -183,7 +183,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this many upgrade requests were answered, or their answers were lost. */
+  /** Resolves when this number of upgrade requests has been answered. Lost answers count, too. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

@@ -1,7 +1,7 @@
 /** Generates random result pages of messages, some of them invalid. Each character of the text means one byte. */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Errors are rare, so that many pages have valid content after an error. */
+/** Probability (0 to 1) of an error. Errors are rare, so that many pages have valid content after an error. */
 const rarely = 0.015;
 
 export function drawPage(chance: Chance): string {
@@ -32,7 +32,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Returns rows as the service usually sends them, and a few other ones. */
+/** Returns a random list of rows. Most of the rows have the form in which the service usually sends them. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];

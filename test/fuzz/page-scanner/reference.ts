@@ -24,7 +24,7 @@ export interface Reference {
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Reason why the two parsers of this reader disagree; undefined if they agree. */
+  /** Reason why `JSON.parse` and the tokenizer disagree about the page; undefined if they agree. */
   readonly disagreement: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // If a token is misplaced, the tokenizer reports only a later byte, so the offset of `JSON.parse` is preferred.
+  // The offset of `JSON.parse` is preferred, because the tokenizer reports a misplaced token only at a later byte.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -77,7 +77,7 @@ function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: Tre
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
 }
 
-/** Returns the top-level fields of a valid page without its rows. */
+/** Returns the warning and the field descriptions of a valid page. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
@@ -96,7 +96,7 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/** Reads the page up to its first error. Each method returns false if the reading must end. */
+/** Reads the page up to its first error. A method returns false if nothing after its element can be read. */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

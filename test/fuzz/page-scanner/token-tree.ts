@@ -17,7 +17,7 @@ export interface TreeMember {
   readonly name: string;
   /** Offset of a field's name in a JSON object. */
   readonly start: number;
-  /** Value of the field. Undefined if a syntax error comes before the value. */
+  /** Value of the field; undefined if a syntax error precedes the value. */
   value?: TreeNode;
 }
 

@@ -12,7 +12,7 @@ export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of rows that precede this row on the page, as the scanner reports it. */
+  /** Number of rows before this row on the page, according to the scanner. */
   readonly rowsBefore: number;
 }
 
@@ -23,7 +23,10 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/** Scans a page in chunks. Misleading bytes surround each chunk, and the chunk is overwritten after the scan. */
+/**
+ * Scans a page in chunks. Each chunk lies between misleading bytes, and is overwritten after the scan, so that a
+ * scanner that reads other memory than the chunk is detected.
+ */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({

@@ -29,7 +29,10 @@ function argo(obj: Looked) {
   return runLua(lua, { obj }, ['status', 'message']);
 }
 
-/** Flux keeps waiting when an expression uses a missing field. */
+/**
+ * Returns the state that Flux derives from its expressions. The state is `error` if an expression uses a missing field;
+ * Flux then keeps waiting.
+ */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
   if (!flux) throw new Error(`Flux has no check of a ${looked.kind}`);

@@ -383,7 +383,7 @@ describe('an export in a Kubernetes Job', () => {
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The new Job must not start before one of the four pods has ended, because no request share is free.
+    // No request share is free until one of the four pods has ended, so the new Job must not start earlier.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

@@ -5,7 +5,7 @@ import { ExportWorld, hourMs, minuteMs, startMs } from './export-world.ts';
 
 const fromMs = startMs - 2 * hourMs;
 
-/** Leaves out the first millisecond of each searched range. */
+/** Simulated service that omits the first millisecond of each searched range. */
 class ExclusiveStart extends InProcessService {
   override request(request: InProcessRequest): Promise<InProcessAnswer> {
     if (request.method !== 'POST' || !request.body?.includes('"query"')) return super.request(request);

@@ -1,4 +1,7 @@
-/** Tests that a request of an export which the service refuses with 401 or 403 is rarely repeated, and reported once (C1). */
+/**
+ * Tests an export whose requests the service refuses with 401 or 403: they are rarely repeated, and the refusal is
+ * reported once (C1).
+ */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
@@ -40,8 +43,8 @@ describe('C1: requests that the service refuses', () => {
     const before = refused();
     told.statuses.length = 0;
     await world.world.clock.advance(hourMs);
-    // The operator checks every ten minutes whether requests are still refused. The client repeats a read that is
-    // answered 401. A check starts and ends a search job, and the status shows both.
+    // Every ten minutes, the operator checks whether requests are still refused. The client sends a read again if it is
+    // answered with 401. Each check starts and ends a search job, which changes the status twice.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
     expect(told.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);
@@ -115,8 +118,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // The key is checked after 30 s, and then every ten minutes. The client repeats a request that is answered 401. Some
-    // requests are in flight when the first answer arrives.
+    // The operator checks the key after 30 s, and then every ten minutes. The client sends a request again if it is
+    // answered with 401. Some requests are already in flight when the service first answers 401.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

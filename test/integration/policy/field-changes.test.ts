@@ -40,8 +40,8 @@ interface Change {
   /** Fields of the spec whose values are changed. */
   readonly to: Json;
   /**
-   * Tells whether upgrades stop (`stands`) or continue (`goes on`) while the changed value is set; `goes on` by
-   * default.
+   * Effect of the changed value on upgrades: `stands` if no upgrade starts, and `goes on` if upgrades continue. The
+   * default is `goes on`.
    */
   readonly meanwhile?: Stands;
   /** Maximum number of upgrades that start during the change; unlimited by default. */

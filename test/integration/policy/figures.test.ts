@@ -13,8 +13,8 @@ function failuresIn(text = ''): number {
 }
 
 /**
- * Returns the current number of failures: the one after the word `now` if the message contains `now`, or else the first
- * one.
+ * Returns the number of failures that follows the word `now` in a message. If the message does not contain `now`,
+ * returns the number at its beginning.
  */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);

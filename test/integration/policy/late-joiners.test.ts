@@ -33,7 +33,7 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // The second failure stops the rollout. When the operator learns of this failure, at most two other upgrades run.
+      // The second failure stops the rollout. At most two other upgrades run when the operator learns of this failure.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Kills the process before and after each request of a message analysis, which the next process must finish. */
+/** Kills the process before and after each request of a message analysis. The next process must finish the analysis. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
@@ -26,7 +26,7 @@ function listen(onCrossing: (text: string) => void): void {
   subscribe(channel, listener);
 }
 
-/** A period of the rollout in which the process is killed, and the expected result. */
+/** Period of a rollout in which the test kills the process, and the check of the result. */
 interface Part {
   readonly spec?: object;
   readonly begins: (world: Analyzed) => boolean;

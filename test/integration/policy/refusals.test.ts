@@ -1,4 +1,7 @@
-/** Tests that a request which the service refuses with 401 or 403 is rarely repeated, and reported once (U11). */
+/**
+ * Tests requests that the service refuses with 401 or 403: they are rarely repeated, and the refusal is reported once
+ * (U11).
+ */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -10,7 +13,10 @@ import { hourMs, staged } from './staged-world.ts';
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type Status = keyof typeof reasons;
 
-/** Starts an operator. From one minute after the start, its service refuses these operations, or all. */
+/**
+ * Starts an operator. One minute later, the service begins to refuse the requests of `operation`, or all requests if
+ * `operation` is undefined.
+ */
 function refusing(status: Status, operation?: string, until?: string) {
   const operations = operation === undefined ? {} : { operations: [operation] };
   const end = until === undefined ? {} : { until };
@@ -36,14 +42,16 @@ describe('U11: requests that the service refuses', () => {
     expect(await untilReason(reasons[status])).toBe(true);
     const [before, verdicts] = [refused(), told.verdicts().length];
     told.statuses.length = 0;
-    // The status of tasks is read only until the usual duration of an upgrade is known.
+    // The operator reads the status of tasks only until it knows the usual duration of an upgrade, so this case takes
+    // only half an hour.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
-    // For each kind of request, the operator checks once after 30 s and then every ten minutes. If a read is answered
-    // with 401, it is sent twice.
+    // For each kind of request, the operator sends one request after 30 s and then every ten minutes, to check whether
+    // the service still refuses it. A read that is answered with 401 is sent twice.
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // Only the number of running upgrades may change in the status: when an upgrade ends, or when a retry starts one.
+    // In the status, only the number of running upgrades may change. It changes when an upgrade ends, or when a retry
+    // starts one.
     expect(told.statuses.length).toBeLessThanOrEqual(operation === 'createTask' || operation === 'getTask' ? 20 : 1);
     expect(told.verdicts().length).toBeLessThanOrEqual(1);
     expect(verdicts).toBeLessThanOrEqual(3);

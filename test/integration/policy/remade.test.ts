@@ -40,7 +40,8 @@ test('an attempt that was accepted right before the deletion is taken over with 
   world.start();
   const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
-  // At the deletion, the service has accepted the upgrades, but the operator has not processed the answers yet.
+  // The policy is deleted after the service has accepted the upgrades, but before the operator has processed the
+  // answers.
   await world.clock.advance(100);
   world.api.remove(`${policiesPath}/production`);
   await world.clock.advance(minuteMs);

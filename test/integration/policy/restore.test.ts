@@ -59,7 +59,10 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 
 type Fleet = ReturnType<typeof fleet>;
 
-/** Restores the backup while the operator runs (`beneath`), or between two operators (`between`). */
+/**
+ * Restores the backup. With `beneath`, the operator keeps running. With `between`, it is killed before the restore, and
+ * started again afterwards.
+ */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();

@@ -38,7 +38,7 @@ test('stages show the collectors that they will have, in status as in the plan',
   }
   const [canary, tenth, there, last] = status()?.stages ?? [];
   expect([canary?.members, tenth?.members]).toEqual([3, 3]);
-  // Of the 24 collectors that can be upgraded, 6 belong to the first two stages.
+  // 24 collectors can be upgraded. 6 of them belong to the first two stages.
   expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
   expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
 });

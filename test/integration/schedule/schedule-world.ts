@@ -50,7 +50,7 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
-  /** True if a search finds only messages that the service has already received when the search runs. */
+  /** True if a search finds no messages that the service receives only after the search has started. */
   readonly hidesFuture?: boolean;
   /** Container image of the Kubernetes Jobs that execute runs. Without an image, no run can be executed as a Job. */
   readonly workerImage?: string;
@@ -161,7 +161,7 @@ export class ScheduleWorld {
       .sort((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Writes the schedule record of an earlier run of one hour without files. */
+  /** Writes the schedule record of an earlier run. The run covers one hour and has no files. */
   addRecord(fromMs: number): void {
     const toMs = fromMs + hourMs;
     const run = runName('hourly', { fromMs, toMs });

@@ -101,7 +101,10 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Only the repeated searches of the export exceed its row limit, because many messages arrive late. */
+  /**
+   * Only searches that are repeated after a failed check exceed the export's row limit, because many messages arrive
+   * late.
+   */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
     more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
@@ -221,7 +224,10 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /** A second process, whose clock is ahead, continues an export whose time range ends now or soon. */
+  /**
+   * The time range of the export ends now or soon. After a kill, another process continues the export, and its clock is
+   * ahead.
+   */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({

@@ -1,5 +1,6 @@
 /**
- * Checks the end of a simulated export: it is complete, or failed for a true reason, and left nothing behind (E3, E15).
+ * Checks that a simulated export ended as complete, or failed for a true reason, and left no files or search jobs
+ * behind (E3, E15).
  */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
@@ -24,7 +25,7 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns the reasons for which no program can export all rows of this simulated run. */
+/** Returns the reasons why no program could export all rows of this simulated run. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;

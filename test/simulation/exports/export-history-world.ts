@@ -98,7 +98,7 @@ export class ExportHistoryWorld {
     return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
   }
 
-  /** Ends all faults, continues frozen processes and restarts killed processes. */
+  /** Ends all faults, resumes frozen processes, and restarts killed processes. */
   calm(): void {
     this.#isCalm = true;
     this.#resource?.calm();
@@ -138,7 +138,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election, only the first process may send requests.
+    // Without leader election, only the first process would send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -241,7 +241,10 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Tells the client the row limit of the service, because no answer shows it. */
+  /**
+   * Reports a search at the row limit to the client. Otherwise, the client would not notice such a small limit, because
+   * no answer shows it.
+   */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts: string[] = [];
@@ -285,7 +288,8 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // The fault `exists` means that an earlier attempt of the write created the object.
+    // With the fault `exists`, an earlier attempt of the write has created the object, so the fault always has an
+    // effect.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

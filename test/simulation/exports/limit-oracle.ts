@@ -63,7 +63,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // After the export has reached its limit of scanned bytes, it may still send count queries.
+    // Count queries are ignored, because an export may still send them after it has reached its limit of scanned bytes.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>

@@ -14,7 +14,7 @@ export interface SearchFlaws {
    * reports the error.
    */
   readonly missedShard: number | undefined;
-  /** True if a search omits one message when the row limit cuts it off. */
+  /** True if a search that the row limit cuts off also omits one message that it should have found. */
   readonly hasHole: boolean;
   /** Number of messages that the search counts, but returns on no page. They are the oldest messages of the search. */
   readonly forgotten: number;
@@ -32,7 +32,7 @@ export interface LiveDataOptions {
   readonly lateJoin: boolean;
   /** True if the service runs a separate search for the histogram. */
   readonly histogramFirst: boolean;
-  /** True if a search by receipt time omits arbitrary rows above its row limit. */
+  /** True if a search by receipt time that reaches its row limit returns an arbitrary selection of the rows. */
   readonly cutsByPage: boolean;
 }
 
@@ -117,7 +117,7 @@ export class LiveSearch implements Search {
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** Messages that the search would return without errors of the service. */
+  /** Messages that a service without errors would return. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;
@@ -139,17 +139,14 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** Returns the time from which on the search has returned all rows. */
+  /** Returns the start of the time range in which the search has found all rows. */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /**
-   * Returns the messages in the part of the range that the search has covered, including messages that it wrongly
-   * omits.
-   */
+  /** Returns the messages that a search without errors would have found so far. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }

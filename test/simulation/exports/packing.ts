@@ -7,13 +7,16 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Function that is called when a compression starts. It calls `done` when the compression may end. */
+/** Function that is called when a compression starts. The compression ends after the function has called `done`. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
-/** Sets the function that decides when each compression ends; undefined restores the threads of `node:zlib`. */
+/**
+ * Sets a function that decides when each compression ends. If it is undefined, the threads of `node:zlib` compress
+ * again.
+ */
 export function packBy(next: Packing | undefined): void {
   packing = next;
 }

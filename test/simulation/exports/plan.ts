@@ -19,7 +19,7 @@ export interface ExportHistoryPlan {
   readonly query: string;
   /** Part of the export's query that selects messages. */
   readonly scope: Scope;
-  /** Aggregation whose records the export writes; undefined if the export writes messages. */
+  /** Aggregation whose result rows the export writes; undefined if the export writes messages. */
   readonly aggregation: AggregationPlan | undefined;
   /** Row limit in the query text. A query with a row limit cannot be divided into intervals (E8). */
   readonly queryLimit: number | undefined;
@@ -37,7 +37,7 @@ export interface ExportHistoryPlan {
    */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /** True if a search by receipt time omits arbitrary rows above its row limit. */
+  /** True if a search by receipt time that reaches its row limit returns an arbitrary selection of the rows. */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
@@ -47,7 +47,10 @@ export interface ExportHistoryPlan {
   readonly output: OutputPlan;
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
-  /** Difference in ms between a process's clock and the real time, alternately ahead and behind. */
+  /**
+   * Difference in ms between the clock of a process and the real time. The clocks of successive processes are
+   * alternately behind and ahead.
+   */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
@@ -151,8 +154,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A search omits a message only if the program can detect the omission. Late messages, for example, would hide
-      // it.
+      // A search omits a message only if the program can detect the omission. The program could not detect it if
+      // messages arrived late, for example.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // A late message and a duplicate in the same millisecond would cancel out in the count, so milliseconds with many
-    // messages have no late ones.
+    // A duplicate would hide a late message of the same millisecond in the count. Milliseconds with many messages
+    // therefore have no late messages.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

@@ -1,4 +1,4 @@
-/** Observations of a simulated export, from which the rules are checked. */
+/** Data that a simulated export records. The checks of the rules read this data. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';

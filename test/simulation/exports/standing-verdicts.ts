@@ -37,8 +37,8 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
 }
 
 /**
- * Returns lists of commit records: those that the export used before its first check, and those that it used after each
- * check.
+ * Returns one list of commit records for the time before the first check, and one for the time after each check. A list
+ * contains the records that the export used.
  */
 export function countingRecords(
   standing: Standing,

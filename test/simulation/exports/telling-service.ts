@@ -88,7 +88,10 @@ export class TellingService extends InProcessService {
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Returns the search whose status is requested if the search has an error that no answer has reported yet. */
+  /**
+   * Returns the search to which a status request belongs, if the search has an error that no answer has reported yet.
+   * Otherwise, returns undefined.
+   */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;

@@ -42,7 +42,9 @@ class History {
   readonly #world: ScheduleWorld;
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
-  /** True if this run removes schedule records from the destination; false if it deletes statuses and schedules. */
+  /**
+   * True if this run removes schedule records from the destination. Otherwise, this run deletes statuses and schedules.
+   */
   readonly #losesRecords: boolean;
   /**
    * Schedule records that were removed, by name. The operator may write a removed record again with the same content.
@@ -118,7 +120,7 @@ class History {
     this.violations.push(`${rule}: ${problem}`);
   }
 
-  /** Checks that a new run covers only time that no other run and no reported gap covers (S1, S5). */
+  /** Checks that the time range of a new run overlaps neither another run nor a reported gap (S1, S5). */
   #checkCreated(name: string): void {
     const span = spanOf(name);
     const { status } = this.#world;

@@ -38,8 +38,8 @@ const latestWatchMs = 30_000;
 const latestPodMs = 10_000;
 
 /**
- * Checks a random history of request shares. Throws if all processes together ever exceed the request limits of the
- * user.
+ * Simulates processes that share the request limits of a user, with random events. Throws if the processes together
+ * ever exceed these limits.
  */
 export function shareHistory(random: Random): ShareHistory {
   const pick = (count: number) => Math.floor(random.next() * count);

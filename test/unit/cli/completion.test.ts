@@ -12,7 +12,10 @@ async function script(shell: string): Promise<string> {
 
 const bash = await script('bash');
 
-/** Returns the completions in an interactive bash, because only that has `compopt`. */
+/**
+ * Returns the completions that bash computes. A function without effect replaces `compopt`, which works only during an
+ * interactive completion.
+ */
 function completionsOf(...words: readonly string[]): readonly string[] {
   const lines = [
     'compopt() { :; }',

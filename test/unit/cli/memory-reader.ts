@@ -14,9 +14,12 @@ export class MemoryReader implements ResourceReader {
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** Error with which `follow` fails. Undefined if it succeeds. */
+  /** Error that `follow` throws; undefined if it succeeds. */
   failure: Error | undefined;
-  /** Tells all followers that the connection has failed (with an error message), or that it works again (undefined). */
+  /**
+   * Tells all followers that the connection has failed (`message` says why), or that it works again (`message` is
+   * undefined).
+   */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;
   retained?: () => readonly RetainedResource[];

@@ -39,7 +39,7 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** Reason for the stop of a rollout, by the reason of the `Ready` condition that reports the stop. */
+/** Reason in `status.rollout.stopped`, by the reason of the `Ready` condition that reports the same stop. */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',
   Aborted: 'Aborted',

@@ -1,4 +1,4 @@
-/** Tests how errors of disks and object stores are classified, and their messages. */
+/** Tests how logfleet classifies errors of disks and object stores, and which messages it gives them. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';

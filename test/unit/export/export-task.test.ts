@@ -12,7 +12,7 @@ describe('a task', () => {
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
-    // The clocks go back, so this local time occurs twice. The first one counts.
+    // The clocks go back, so the local time of the export's start occurs twice. The first occurrence counts.
     expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });

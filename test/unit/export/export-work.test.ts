@@ -81,7 +81,7 @@ class WorkWorld {
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
-  /** Error with which the destination fails to open next; undefined for success. */
+  /** Error with which the next attempt to open the destination fails; undefined if it succeeds. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
@@ -154,7 +154,7 @@ test('a worker that waits reads again what others have written, however long a d
   await settle();
   const { requeueAfterMs } = work.advance(limits);
   expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
-  // The timer fires just before the next read of the destination is due.
+  // The timer fires slightly too early: just before the next read of the destination is due.
   await clock.advance(requeueAfterMs - 0.05);
   clock.readingMs = 0.02;
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);
@@ -886,7 +886,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // The new commit record covers the gap between the two others, so the export reads all records again.
+    // The new commit record covers the range that the other records omit, so the export reads all records again.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

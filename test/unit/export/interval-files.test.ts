@@ -61,8 +61,8 @@ test.each([
   }
 });
 
-// By message time, at most two files are open at a time, so a row of the third hour ends the first file. By receipt
-// time, eight files may be open.
+// In an export by message time, at most two files are open at a time, so a row of the third hour ends the first file.
+// In an export by receipt time, eight files may be open.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

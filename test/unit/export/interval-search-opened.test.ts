@@ -19,7 +19,7 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** Start of the interval. The last 20 minutes contain 200 of the 600 messages, which fill four pages. */
+/** Start of the interval. The last 20 minutes contain 200 of the 600 messages. These 200 messages fill four pages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {

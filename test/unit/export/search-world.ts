@@ -127,7 +127,7 @@ export class SearchWorld {
     return this.simulated.run(this.begin(order, start).done);
   }
 
-  /** Runs a search that commits its interval, and returns the commit record. */
+  /** Runs a search, expects that the search commits its interval, and returns the commit record. */
   async committed(order: Partial<SearchOrder> = {}, start: StartOfSearch = {}): Promise<CommitRecord> {
     return recordOf(await this.search(order, start));
   }
@@ -142,8 +142,8 @@ export class SearchWorld {
   }
 
   /**
-   * Returns messages about wrong rows in the files of a commit record, and about files and search jobs that are left
-   * over.
+   * Returns a message for each wrong row in the files of a commit record, and for each file or search job that should
+   * have been removed.
    */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
@@ -162,7 +162,7 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /** Returns leftover objects at the destination and search jobs at the service. */
+  /** Returns a message for each file, upload and search job that should have been removed. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.task.layout.within(name)));

@@ -44,7 +44,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // The operator knows the row limit of a silent service from earlier searches.
+    // If the service does not report its row limit, the operator knows the limit from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -68,13 +68,13 @@ export class ToyOperator {
   }
 
   /**
-   * Executes one decision of the export, and completes one running search that is chosen at random. Returns false if
-   * the export has covered its whole range.
+   * Executes one decision of the export, and completes a randomly chosen search that runs. Returns false if the export
+   * has covered its whole range.
    */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, searches that should stop continue, as if the request to stop them came too late.
+    // In half of the steps, searches that should stop continue to run, as if the request to stop them arrived too late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

@@ -1,6 +1,6 @@
 /**
- * Tests how the operator reads the collector list, how it retries failed requests, and how it notifies the users of the
- * list (U7, U9).
+ * Tests how the operator reads the collector list, how it retries failed requests, and how it notifies the policies
+ * that use the list (U7, U9).
  */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
@@ -169,8 +169,8 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Before the service answers a request for a page, one collector of the first page is upgraded. Later pages do not
-     * show this collector.
+     * Before each answer of the service, one collector of the first page is upgraded. Later pages do not contain this
+     * collector, so they do not show its upgrade.
      */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);

@@ -1,4 +1,4 @@
-/** Tests how one order of all collectors is merged from two lists that hide different collectors. */
+/** Tests how the order of all collectors is computed from two lists, each of which hides some collectors. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

@@ -1,4 +1,4 @@
-/** Tests which policies are notified of a changed collector. */
+/** Tests which policies the operator notifies when a collector changes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';

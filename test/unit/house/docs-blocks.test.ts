@@ -18,7 +18,10 @@ import {
 import { recordingContext } from '../cli/recording-context.ts';
 import { readText } from './source-file.ts';
 
-/** Commands between backticks. Texts with an ellipsis or the word COMMAND are patterns. */
+/**
+ * Commands between backticks in the documentation. Texts with an ellipsis or the word COMMAND are omitted, because they
+ * are patterns.
+ */
 const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
   const text = readText(page);
   return [...text.matchAll(/(?<!`)`((?:npx )?logfleet [^`]+)`/g)]
@@ -30,7 +33,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Error that stops a correct command line before the command runs. */
+/** Error that is thrown instead of running the command of a correct command line. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line without running it, and returns the parser's error. */
@@ -126,7 +129,7 @@ test('commands in the text have existing names and flags', async () => {
   expect(await wrongCalls(inlineCommands, incomplete)).toEqual([]);
 });
 
-/** Check for the YAML blocks of one kind. `problems` returns the problems of a block. */
+/** Check of certain YAML blocks. `applies` selects the blocks, and `problems` returns the problems of a block. */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
   readonly problems: (block: CodeBlock) => readonly unknown[] | Promise<readonly unknown[]>;
@@ -144,8 +147,8 @@ const exportSpec = {
 const policySpec = { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} };
 
 /**
- * Completes a code block's fields to a manifest, and returns its errors. Warnings are ignored, because the block omits
- * fields.
+ * Builds a manifest from the fields in a code block, and returns its errors. Warnings are ignored, because a code block
+ * omits fields.
  */
 const fragmentProblems = (kind: string, spec: object) =>
   manifestProblems(asManifest(kind, spec)).filter(({ severity }) => severity === 'error');

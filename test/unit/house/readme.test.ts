@@ -1,4 +1,4 @@
-/** Tests that the README names every command, and that its targets, folders and variables exist. */
+/** Tests that the README names every command, and that the make targets, folders and variables in the README exist. */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';

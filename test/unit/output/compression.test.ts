@@ -115,6 +115,7 @@ test('gzip compresses a chunk to the same bytes, wherever the output buffers of 
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();
   const first = await packed();
-  // A chunk is compressed to 7 bytes, so the stream's output buffers (128 KiB) end at different bytes of a chunk.
+  // A compressed chunk has 7 bytes. The output buffers of the stream have 128 KiB, so they end at different bytes of a
+  // chunk.
   for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
 });

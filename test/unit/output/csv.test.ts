@@ -132,7 +132,10 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/** Quotes rows with one empty cell, which the library csv-stringify does not do. */
+/**
+ * Returns the expected text from csv-stringify. Adds the quotes that csv-stringify omits in a row with a single empty
+ * cell.
+ */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];
@@ -157,7 +160,7 @@ test('random rows in any notation equal the output of csv-stringify for JSON.par
   );
 });
 
-/** Replaces objects and arrays by null, because csv-stringify does not know their original text. */
+/** Replaces objects and arrays by null, because csv-stringify cannot write them with their original JSON text. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

@@ -47,7 +47,7 @@ export class KeepingSink implements PartSink {
   }
 }
 
-/** Returns the output of an encoder. Each row is overwritten after its use. */
+/** Returns the output of an encoder. The memory of each row is overwritten after the encoder has used it. */
 export function encoded(
   encoder: (spool: ByteSpool) => RowEncoder,
   texts: readonly (string | Buffer)[],

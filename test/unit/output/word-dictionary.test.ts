@@ -39,6 +39,6 @@ test.each([
 ])('saves memory for $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
-  // The dictionary is used again, because an earlier use must not change the result.
+  // The dictionary is used twice, because the first use must not change the result of the second.
   expect(dictionary.take(halvesOf(values))).toBe(pays);
 });

@@ -82,7 +82,10 @@ describe('U2: a first attempt', () => {
 });
 
 describe('the order of attempts', () => {
-  /** One collector has an attempt of unknown outcome, one failed, one left the target, one was never upgraded. */
+  /**
+   * Creates four collectors: one has an attempt of unknown outcome, one failed, one left the target, and one was never
+   * upgraded.
+   */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({

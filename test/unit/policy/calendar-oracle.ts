@@ -77,7 +77,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Returns whether the window opens in this minute. `before` is the earlier offset from UTC. */
+/** Returns whether the window opens in this minute. `before` is the offset from UTC three hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,

@@ -185,7 +185,10 @@ describe('each situation', () => {
 });
 
 describe('the first situation in the order of precedence decides', () => {
-  /** Each reason with an input that leads to it, in order of precedence: the first reason hides all later ones. */
+  /**
+   * Each reason with an input that leads to it. The reasons are in order of precedence, so each reason hides all later
+   * ones.
+   */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],
@@ -233,7 +236,8 @@ test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Hosted collectors do not count. Collectors with a refused upgrade count, because a user must act.
+  // Hosted collectors are not eligible. Collectors whose upgrade the service refused are eligible, because a user must
+  // act.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

@@ -17,8 +17,8 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
 }
 
 /**
- * Returns what a new process reads from the ledger for this entry. The ledger stores no ages, and no details of a
- * successful upgrade.
+ * Returns the ledger entry as a new process reads it. The ledger stores neither ages nor details of a successful
+ * upgrade.
  */
 function taken(before: Entry): Entry {
   return {

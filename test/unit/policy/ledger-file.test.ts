@@ -331,7 +331,10 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 });
 
 describe('U1: a former leader that continues', () => {
-  /** A former leader is frozen while it stores a stage, and a new leader stores the same stage differently. */
+  /**
+   * Freezes a former leader while it stores a stage. Meanwhile, a new leader stores the same stage with another
+   * collector.
+   */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
     const former = book(store);

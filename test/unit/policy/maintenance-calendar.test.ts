@@ -69,7 +69,8 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.toMs as number;
     }
-    // The clocks skip the local times 2:00 and 2:30, so the windows of these times open two hours later.
+    // The clocks go forward by two hours and skip the local times 2:00 and 2:30. The windows of these times open two
+    // hours later.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -93,7 +94,7 @@ describe('a change of the clocks', () => {
     ['America/New_York', '30 1 * * *', '2026-11-01T05:00Z', ['2026-11-01T05:30', '2026-11-01T06:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T06:30Z', ['2026-11-02T06:30', '2026-11-02T07:30']],
     ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T14:00Z', ['2026-04-04T14:45', '2026-04-04T15:45']],
-    // On all other days, and in time zones without clock changes, the window opens at its usual local time.
+    // On days and in time zones without a clock change, the window opens at its usual local time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-28T00:00Z', ['2026-03-28T01:30', '2026-03-28T02:30']],
     ['Asia/Kolkata', '30 2 * * *', '2026-03-28T20:00Z', ['2026-03-28T21:00', '2026-03-28T22:00']],
     ['UTC', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T02:30', '2026-03-29T03:30']],
@@ -381,7 +382,7 @@ describe('compared with a model that evaluates every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // Each time at which the calendar opens or closes must match the independent model.
+        // Each time at which the calendar opens or closes must equal that of the independent model.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

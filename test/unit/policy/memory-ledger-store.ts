@@ -13,7 +13,7 @@ export class MemoryLedgerStore implements LedgerStore {
   readonly shards = new Map<string, LedgerShard>();
   /** Names of the written ledger objects, in order. */
   readonly writes: string[] = [];
-  /** Called before each write of a ledger object. An error makes the write fail. */
+  /** Called before each write of a ledger object. If it throws, the write fails. */
   beforeWrite: (shard: string) => void = () => {};
   #versions = 0;
 

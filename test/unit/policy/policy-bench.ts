@@ -171,7 +171,7 @@ export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Returns the inputs of `decide`. By default, there is nothing to do. */
+/** Returns the inputs of `decide` for the policy of the bench, at the time `nowMs`. */
 export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
   return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),

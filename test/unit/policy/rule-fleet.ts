@@ -1,4 +1,7 @@
-/** Four collectors, of which only web-9 needs an upgrade. A test names the rules that forbid the upgrade. */
+/**
+ * Test data for the rules that forbid upgrades: four collectors, of which only web-9 needs an upgrade. Each test names
+ * the rules that are active.
+ */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
   CollectorVersionPolicySpec,
@@ -84,7 +87,7 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Returns whether the test case contains one of these rules, either active or already over. */
+  /** Returns whether one of these rules is active in the test case, or was active before. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
@@ -100,8 +103,8 @@ export interface Outcome extends LedgerChange {
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // A retry, the start of a stage and the start of an upgrade each take one decision, so up to three decisions are
-  // made.
+  // The retry, the start of a stage and the start of an upgrade may each need a decision of their own, so up to three
+  // decisions are made.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -234,7 +237,8 @@ function stagesUnder(rules: Rules): readonly Stage[] {
 }
 
 /**
- * Returns maintenance settings for tests that run at 1:30. The window of a rule excludes 1:30 while the rule is active.
+ * Returns maintenance settings for tests that run at 1:30. While a rule is active, its maintenance window is closed at
+ * 1:30.
  */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
@@ -277,7 +281,9 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Returns the ledger record of the last stage, `rest`. The list is empty if this stage has not started. */
+/**
+ * Returns a list with the ledger record of the last stage (`rest`). The list is empty if this stage has not started.
+ */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
@@ -292,7 +298,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** Returns an entry of another collector, whose upgrade runs or has succeeded. */
+  /** Returns the ledger entry of a collector other than web-9. Its upgrade still runs, or has succeeded. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -314,7 +320,8 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // With `target change`, the ledger has an entry for web-9 because the upgrade to the former target still runs (U12).
+  // With the rule `target change`, the ledger has an entry for web-9, because the upgrade to the former target still
+  // runs (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -322,7 +329,10 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Returns the time in ms of web-9's failed upgrade. While the rule `back-off` is active, the failure is recent. */
+/**
+ * Returns the time in ms at which the upgrade of web-9 failed. The failure is recent while the rule `back-off` is
+ * active.
+ */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }

@@ -32,7 +32,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
 const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
 
-/** Expects that this rule forbids the upgrade of web-9, and that the status says so. */
+/** Expects that the rule `by` forbids the upgrade of the collector web-9, and that the status says so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, told } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -131,7 +131,7 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/** Returns the kind of the stop after the next decision, and the version to which web-9 is rolled back. */
+/** Returns the kind of stop in the ledger after the next decision, and the version to which web-9 is rolled back. */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
@@ -193,7 +193,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** Pairs that only a simulation over time can test: a new target ends a rollback. */
+/** Pairs of rules that only simulations test: a new target ends a rollback, which a single decision cannot show. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));

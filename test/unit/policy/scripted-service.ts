@@ -14,8 +14,8 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 export interface Call<Asked, T> {
   readonly asked: Asked;
   /**
-   * Calls the caller's check `beforeSend`, as if the request were sent. If the check throws, the call fails with this
-   * error.
+   * Calls `beforeSend` of the caller, as a real client does right before it sends a request. If `beforeSend` throws,
+   * the call fails with this error.
    */
   send(): void;
   answer(value: T, sentAtMs?: number): void;

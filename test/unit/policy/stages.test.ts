@@ -1,4 +1,4 @@
-/** Tests how the collectors of a stage are chosen. The choice is the same after a restart. */
+/** Tests how the operator chooses the collectors of a stage, and that it makes the same choice after a restart. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stage } from '../../../src/api/generated/collector-version-policy.ts';

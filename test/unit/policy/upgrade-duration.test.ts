@@ -6,8 +6,8 @@ import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.t
 import { minuteMs } from './builders.ts';
 
 /**
- * Returns the estimated duration after these upgrades. Each pair has the age in ms at which an upgrade had ended, and
- * the age at which it was last seen running.
+ * Returns the duration of an upgrade in ms that the operator estimates from earlier upgrades. Each pair has the age of
+ * an upgrade when the operator saw its end, and its age when the operator last saw it running.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();

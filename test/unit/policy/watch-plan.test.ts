@@ -25,7 +25,9 @@ const row = (id: string, seenAtMs: number): Row => ({
 const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<string, TaskReads> =>
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
-/** Plans the reads of the collector list. Each page has ten collectors, so collectors 10 to 19 are on page 1. */
+/**
+ * Plans which list pages and task statuses to read. Each page has ten collectors, so collectors 10 to 19 are on page 1.
+ */
 function plan(
   entries: readonly Entry[],
   nowMs: number,

@@ -262,7 +262,7 @@ const schedules = ['0 * * * *', '0 0 * * *', '*/30 * * * *', '15 */5 * * *'].map
   (text) => new TickCalendar(text, zone),
 );
 
-/** A schedule with its runs, records and status, which random events change. */
+/** Model of a schedule: its settings, runs, gaps and records. Random events change them. */
 class World {
   #nowMs = midnightMs;
   #isPaused = false;
@@ -319,7 +319,7 @@ class World {
     this.#reconcile(false);
   }
 
-  /** Completes all runs, and checks that runs or records cover the whole time. */
+  /** Completes all runs, and checks that the schedule records cover the whole time without gaps. */
   finish(): void {
     this.#isPaused = false;
     this.#nowMs += this.#settings.settleDelayMs;
@@ -356,8 +356,8 @@ class World {
   }
 
   /**
-   * Applies a decision as the reconciler does. `parts` is the number of steps that are executed before a simulated
-   * crash.
+   * Applies a decision in four steps, as the reconciler does. With a smaller value of `parts`, a crash after this
+   * number of steps is simulated.
    */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);

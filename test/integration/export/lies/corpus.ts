@@ -32,7 +32,7 @@ function corpusOf(pageRows: number): Corpus {
   return { messages, truth: messages.map(rowOf), pageRows };
 }
 
-/** Texts have many lengths, so most messages differ in size. */
+/** Creates messages with texts of different lengths, so that most messages differ in size. */
 function messageAt(at: number, index: number): Message {
   const raw = `message ${index} ${'x'.repeat(index % 17)}`;
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };

@@ -32,7 +32,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Uses the large corpus, because the operator suspects an unreported row limit only if a search has many rows. */
 const inLarge = { corpus: large };
 
-/** Rows that the lies change, at different positions of a page. */
+/** Rows at different positions of a page, which the false answers change. */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const foreign = truth[900] as Row;
@@ -68,7 +68,7 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** Puts a copy of the row at `index` in the place of the next row. */
+/** Replaces the row after `index` by a copy of the row at `index`. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
@@ -108,7 +108,10 @@ function isNear(left: Row, right: Row): boolean {
   return distanceMs > 0 && distanceMs < 10 * minuteMs;
 }
 
-/** Returns a false row of the same size as `row`. Its time is 1 ms after the time of the row `foreign`. */
+/**
+ * Returns a false row that has the size of `row`. Its message time and receipt time are 1 ms after the time of another
+ * row (`foreign`).
+ */
 function forged(row: Row): Row {
   const atMs = String(timeOf(foreign) + 1);
   return { ...garbled(row), _messageid: '-6917529099999999', _messagetime: atMs, _receipttime: atMs };
@@ -155,7 +158,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** Returns a lie about rows. The message count and the histogram agree with the false rows. */
+/** Returns a false answer in which the message count and the histogram agree with the false rows. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -270,7 +273,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** Lies that change the times of rows. Each row stays in its exported interval. */
+/** False answers that change the times of rows, but keep each row in its exported interval. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(

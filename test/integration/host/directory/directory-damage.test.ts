@@ -41,7 +41,7 @@ interface Damage {
   readonly name: string;
   /** Damages a manifest file. `extra` lists files that the repair must remove. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
-  /** Time in ms after which the test repairs the damage, even if an operator is just starting. */
+  /** Time in ms from the damage to its repair, 12,000 by default. The repair may occur while an operator starts. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];

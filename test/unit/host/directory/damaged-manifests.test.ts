@@ -197,7 +197,7 @@ describe('a file that is rewritten slowly (D2)', () => {
 `;
   const stages = (host: DirectoryHost) => get(host, 'web').spec.strategy?.stages?.map(({ name }) => name);
 
-  /** Beginnings of the new manifest text. A slow writer pauses after each of them, and each is a valid manifest. */
+  /** Texts of the new manifest up to a point at which a slow writer pauses. Each text is a valid manifest by itself. */
   const pauses: readonly (readonly [string, string, lacks: string])[] = [
     ['before a field', staged.replace(/ {2}strategy.*/s, ''), 'spec.strategy of CollectorVersionPolicy logging/web'],
     [
@@ -530,7 +530,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // As root, the test cannot make the folder unreadable. Then the policy is simply read again.
+    // If the test runs as root, the folder stays readable, so the policy is read again.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

@@ -14,7 +14,9 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
-/** A follower checks the lease every 2 s (+/- 10 %), and each request takes a few milliseconds. */
+/**
+ * Maximum time in ms between two checks of the lease by a follower: 2 s + 10 %, and a few milliseconds for the request.
+ */
 const checkIntervalMs = 2_300;
 
 class Candidate {

@@ -11,7 +11,7 @@ import { createPolicy, createWorld, policies, surroundings, type World } from '.
 
 class Installation {
   readonly host: KubernetesHost;
-  /** Names of the policies to which the operator has written a first status. */
+  /** Names of the policies whose first status the operator has written. */
   readonly acted: string[] = [];
   /** True if the operator waits half a second before it writes a status. */
   isSlow = false;
@@ -176,8 +176,8 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In one hour, an operator asks at most seven times whether the other one runs. Each question and each answer is a
-  // write.
+  // In one hour, an operator asks at most seven times whether the other operator runs. Each question and each answer is
+  // one write of a status.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

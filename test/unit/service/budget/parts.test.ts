@@ -1,4 +1,6 @@
-/** Tests classes of the request budget, each on its own: key queue, network time, and search job admission. */
+/**
+ * Tests the classes of the request budget separately, such as the queue of an API key and the admission of search jobs.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';

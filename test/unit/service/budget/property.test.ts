@@ -55,7 +55,7 @@ const history = fc.record({
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /** Periods in which the server reads nothing, together below 60 s. */
+  /** Periods in which the server reads nothing. Their total duration is below 60 s. */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
@@ -63,7 +63,8 @@ const history = fc.record({
     },
   ),
   /**
-   * End of the first process. With `forced`, it is killed. Otherwise, it ends after its requests. Null if it does not end.
+   * End of the first process; null if it does not end. With `forced`, the process is killed. Otherwise, it ends after
+   * its requests.
    */
   failover: fc.option(
     fc.record({
@@ -142,7 +143,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers give up while they wait, and some no longer need their slot.
+    // Some callers stop waiting before they get a slot, and some release their slot without sending a request.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -207,7 +208,8 @@ class World {
 
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // A stall and a rejection could fail two keep-alives in a row. The service would then cancel the search job.
+    // In a history with rejections, status requests do not stall. Otherwise, two keep-alives in a row could fail, and
+    // the service would cancel the search job.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -251,8 +253,8 @@ class World {
   }
 
   /**
-   * Returns a random processing time up to `mostMs`. Returns 0 in histories with stalls, because a varying time would
-   * hide them (B1).
+   * Returns a random processing time up to `mostMs`. Returns 0 if the server stalls in this history, because a varying
+   * time would hide the effects of a stall (B1).
    */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
@@ -260,8 +262,8 @@ class World {
   }
 
   /**
-   * Returns whether the server rejects the request. Except for job creation, it never rejects two in a row, because
-   * search jobs need keep-alives.
+   * Returns whether the server rejects the request. The server never rejects two requests in a row, except job
+   * creations, because search jobs would otherwise miss their keep-alives.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
@@ -317,8 +319,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The sum of 2 s until a request class counts as late, 6 s for one request of each class, and 1.5 s for
-          // bursts.
+          // The limit is a sum: a request class counts as late after 2 s, one request of each class takes 6 s, and bursts
+          // take 1.5 s.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -377,7 +379,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // At least half of these requests read pages, or 45 % if the service rejected some requests with status 429.
+      // At least half of all requests except job creations read pages. If the service rejected some requests with
+      // status 429, the minimum is 45 %.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

@@ -176,7 +176,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // A TLS handshake shows after 250 ms that the request has arrived. Its slot is free 10 s later.
+    // A TLS handshake shows after 250 ms that the request has arrived. The slot of the request becomes free 10 s later.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -357,7 +357,7 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // From 2 s on, every second request is a listing. From 3.5 s on, every fourth request is a listing.
+    // Between 2 s and 3.5 s, every second request is a listing. Later, every fourth request is a listing.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -474,7 +474,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // After the rejection, the rate is 0.05 requests per second for 10 s, and 0.075 requests per second afterwards.
+    // After the rejection, one request may start every 20 s. Ten seconds later, one request may start every 13.3 s.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 
@@ -499,7 +499,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // A listing usually takes 5 s, so it is not late after one second.
+    // A listing usually takes 5 s, so a listing without an answer after one second is not late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

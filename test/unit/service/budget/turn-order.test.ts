@@ -31,7 +31,7 @@ test('at most three keep-alives precede waiting pages, and again after as many p
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
   for (let one = 0; one < 10; one++) next(page);
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
-  // Keep-alives that are sent while no page waits do not count towards the maximum of three.
+  // Keep-alives that are sent while no page waits do not count towards the maximum of three keep-alives in a row.
   for (let one = 0; one < 10; one++) next(page);
   for (let one = 0; one < 50; one++) next(poll);
   expect(both()).toBe('keepAlive');

@@ -11,8 +11,8 @@ export interface Fate {
   /** Duration in ms of the answer's body. */
   readonly bodyMs?: number;
   /**
-   * Time in ms from the head of the answer until the client cancels the request. By default, the client never cancels
-   * it.
+   * Time in ms from the head of the answer until the client cancels the request. If undefined, the client does not
+   * cancel it.
    */
   readonly heldUpMs?: number;
   readonly status?: number;
@@ -22,7 +22,8 @@ export interface Fate {
   /** Time in ms for which the server still works on a cancelled request. */
   readonly afterMs?: number;
   /**
-   * After `patienceMs`, the budget may cancel the request. The server stops its work `afterMs` after the cancellation.
+   * When `patienceMs` have passed, the budget may cancel the request. The server then stops its work after another
+   * `afterMs`.
    */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
@@ -48,7 +49,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** Between the two times, the server reads nothing. At the end, it reads all data that waits. */
+  /** Makes the server read nothing between the two times. At the end, the server reads all data that has arrived. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
@@ -140,7 +141,7 @@ export class Wire {
 
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // Excludes the last nanosecond of the span, because the times have rounding errors.
+    // Requests in the last nanosecond of the span are not counted, because their times have rounding errors.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;

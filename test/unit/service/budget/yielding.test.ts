@@ -8,8 +8,8 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
 /**
- * Starts keep-alives that never get an answer. If `gives` is true, the client cancels a keep-alive when the budget asks
- * for its slot.
+ * Starts keep-alives that never get an answer. If `gives` is true, the client cancels a keep-alive as soon as the
+ * budget asks for it.
  */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
@@ -47,7 +47,8 @@ describe('status requests whose patience has ended', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // A TLS handshake shows after 250 ms that the keep-alives have arrived. Their slots are free 2 s later.
+    // A TLS handshake shows after 250 ms that the cancelled keep-alives have arrived. Their slots become free 2 s
+    // later.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[1, 2], []]);
     await clock.advance(1);

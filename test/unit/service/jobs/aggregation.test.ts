@@ -19,8 +19,8 @@ const finished: JobProgress = {
 const records = [new Map([['_count', '7']])];
 
 /**
- * Reads the records of a search job that ends with the status `atEnd`. While they are read, the status changes to
- * `afterwards`.
+ * Reads the records of a search job. The search ends with the status `atEnd`, which changes to `afterwards` while the
+ * records are read.
  */
 async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
   const events: string[] = [];

@@ -4,7 +4,7 @@ import { SimulatedWorld } from '../simulated-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
-/** If the creation fails, the error arrives when the virtual clock advances. */
+/** Starts to create a search job. Resolves to the error if the creation fails, and to undefined otherwise. */
 function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,

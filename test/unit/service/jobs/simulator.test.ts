@@ -84,7 +84,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // The message count may include the messages of one unfinished bucket.
+    // The message count may include the messages of one histogram bucket that is not finished.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -271,8 +271,8 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // This search job starts alone. Of the eleven later ones, the service rejects those that exceed its limit of four
-  // active search jobs.
+  // The first search job runs alone. Eleven more start later, and the service rejects those that exceed its limit of
+  // four active search jobs.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
@@ -389,7 +389,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // The service still works on cancelled requests that the budget no longer counts (B2).
+    // If answers are slow (`delay`), the limits are not checked, because the service still works on cancelled requests
+    // that the budget no longer counts (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

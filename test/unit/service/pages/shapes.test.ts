@@ -1,4 +1,7 @@
-/** Tests scanning pages of messages (section 2.5): row values (E9), and errors with their offset. */
+/**
+ * Tests how the page scanner reads pages of messages (section 2.5): the values of rows (E9), and errors with their
+ * offset.
+ */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json/json-members.ts';
 import { PageError } from '../../../../src/service/pages/page-content.ts';

@@ -91,7 +91,7 @@ export const calls: {
 export const creationNotice =
   'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
 
-/** Returns messages, newest first, with consecutive ids from `first` on. */
+/** Returns messages, newest first. Their ids are consecutive and start at `first`. */
 export function messages(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {
     const id = first + index;

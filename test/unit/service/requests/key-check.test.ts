@@ -10,7 +10,10 @@ const address = 'https://service.test/api/v1/collectors/upgrades/collectors';
 const rejection = toServiceError('listCollectors', { outcome: 'unauthorized', address, status: 401 });
 const newCall = (signal?: AbortSignal): Call => ({ operation: 'listCollectors', path: '/v1/x', signal });
 
-/** Returns a key check whose key was rejected once. The call `first` checks the key again, and the other calls wait. */
+/**
+ * Returns a key check after the service has rejected the key once. The call `first` may check the key again, and the
+ * calls in `waiting` wait for the result.
+ */
 async function rejected(waiting: readonly Call[]) {
   const check = new KeyCheck();
   const first = newCall();

@@ -67,8 +67,8 @@ const faults: readonly [string, FaultScenario, string][] = [
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
 /**
- * Returns the name of the expected failure. Undefined for success, such as the deletion of an unknown search job
- * (section 4.5).
+ * Returns the name of the expected error; undefined if the operation succeeds, as the deletion of an unknown search job
+ * does (section 4.5).
  */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;

@@ -33,13 +33,13 @@ export type Step =
   | AnswerStep
   /** The request gets no connection: it fails, or waits forever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
-  /** The client is connected to the service, but has not written the request. */
+  /** The client is connected to the service, but the request fails before it is written. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
   /** The operator lost its lease before it wrote the request (L1). */
   | { readonly kind: 'noRight' }
   /** The request is not written, because the queue of the budget is full. */
   | { readonly kind: 'budgetFull' }
-  /** The request is written, and then fails or is never answered. */
+  /** The request is written. Then it fails, or it gets no answer. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});

@@ -42,7 +42,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Returns a function `beforeWrite` that calls `note` and permits the request. */
+/** Returns a `beforeWrite` function that calls `note` and permits the request. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -115,7 +115,7 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // The `close` event shows that the client has closed the connection, too.
+    // The socket emits `close` only after the client has closed the connection, too.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
