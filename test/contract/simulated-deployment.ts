@@ -34,7 +34,7 @@ export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogD
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** Collectors that fill two pages of the list. The service refuses to upgrade some of them. */
+/** Collectors that fill two pages of the collector list. The service refuses to upgrade some of them. */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },

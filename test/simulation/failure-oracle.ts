@@ -125,7 +125,8 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 }
 
 /**
- * Maximum time in ms until a process marks an attempt as timed out, after a collector list has shown the old version.
+ * Maximum time in ms from a collector list that shows the old version until the process has marked the attempt as timed
+ * out.
  */
 const examinedMs = 10_000;
 

@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // This second change of the mutant prevents that the policy's status restores missing attempts, which would hide
+      // This second change of the mutant keeps the policy's status from restoring missing attempts, which would hide
       // the broken rule.
       {
         file: 'policy/ledger/status-recovery.ts',

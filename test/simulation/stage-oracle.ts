@@ -39,7 +39,7 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout, with the previous rollout of the same policy to the same target (`former`). */
+/** Rollout that also names the previous rollout of the same policy to the same target (`former`). */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }

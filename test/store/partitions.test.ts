@@ -54,7 +54,7 @@ function taskOf(): ExportTask {
   return task;
 }
 
-/** Returns the message time of a row in ms. Rows are written from newest to oldest. */
+/** Returns the message time in ms of the row with this index. Row 0 is the newest row. */
 function timeOf(index: number): number {
   return toMs - 1 - Math.floor((index * (toMs - fromMs)) / rowsWritten);
 }

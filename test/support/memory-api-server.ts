@@ -211,7 +211,7 @@ export class MemoryApiClient implements KubeApi {
     this.#cutOff = false;
   }
 
-  /** Stops the process as by SIGSTOP. Sent requests still take effect. */
+  /** Stops the process as SIGSTOP does. Sent requests still take effect. */
   freeze(): void {
     this.#frozen ??= [];
   }
@@ -222,7 +222,7 @@ export class MemoryApiClient implements KubeApi {
     for (const deliver of waiting) deliver();
   }
 
-  /** Ends the process as by SIGKILL. Sent requests still take effect. */
+  /** Ends the process as SIGKILL does. Sent requests still take effect. */
   kill(): void {
     this.#dead = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();

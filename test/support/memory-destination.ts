@@ -144,7 +144,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // Also removes the object, because `finish` has created it if only the answer of `finish` was lost.
+      // Also removes the object, because it exists if `finish` took effect and only its answer was lost.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);

@@ -24,8 +24,8 @@ export interface Scan {
 }
 
 /**
- * Scans a page in chunks. Each chunk lies between misleading bytes, and is overwritten after the scan, so that a
- * scanner that reads other memory than the chunk is detected.
+ * Scans a page in chunks. Each chunk lies between misleading bytes and is overwritten after the scan, to detect a
+ * scanner that reads memory outside its current chunk.
  */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];

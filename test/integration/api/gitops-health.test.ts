@@ -30,8 +30,8 @@ function argo(obj: Looked) {
 }
 
 /**
- * Returns the state that Flux derives from its expressions. The state is `error` if an expression uses a missing field;
- * Flux then keeps waiting.
+ * Returns the state that Flux derives from its expressions. The state is `error` if an expression uses a missing field.
+ * In this case, Flux keeps waiting.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);

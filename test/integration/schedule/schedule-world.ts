@@ -50,9 +50,15 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
-  /** True if a search finds no messages that the service receives only after the search has started. */
+  /**
+   * True if searches find a message only after the service has received it. Otherwise, searches find all messages at
+   * any time.
+   */
   readonly hidesFuture?: boolean;
-  /** Container image of the Kubernetes Jobs that execute runs. Without an image, no run can be executed as a Job. */
+  /**
+   * Container image of the Kubernetes Jobs that execute the runs of a schedule. Without an image, no run can be
+   * executed as a Job.
+   */
   readonly workerImage?: string;
 }
 

@@ -14,8 +14,8 @@ let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
 /**
- * Sets a function that decides when each compression ends. If it is undefined, the threads of `node:zlib` compress
- * again.
+ * Sets a function that decides when each compression ends. Undefined restores the normal compression on threads of
+ * `node:zlib`.
  */
 export function packBy(next: Packing | undefined): void {
   packing = next;

@@ -1,4 +1,4 @@
-/** Data that a simulated export records. The checks of the rules read this data. */
+/** Record of a simulated export, in which the checks look for broken rules. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';

@@ -86,7 +86,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // A resumed export may create a Job with the name of its earlier Job.
+      // In some cases, the new Job has the name of a deleted Job, as when an export is resumed.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);

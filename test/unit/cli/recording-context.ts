@@ -17,7 +17,7 @@ export interface Terminal {
   readonly colour?: boolean;
 }
 
-/** Records what is written. The output is a pipe if `terminal` is undefined. */
+/** Returns an output that records what is written to it. It is a pipe if `terminal` is undefined. */
 export function recordingOutput(terminal?: Terminal): RecordingOutput {
   return {
     text: '',

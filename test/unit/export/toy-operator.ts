@@ -68,8 +68,8 @@ export class ToyOperator {
   }
 
   /**
-   * Executes one decision of the export, and completes a randomly chosen search that runs. Returns false if the export
-   * has covered its whole range.
+   * Executes one decision of the export, and completes one of its running searches, chosen at random. Returns false if
+   * the export has covered its whole range.
    */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();

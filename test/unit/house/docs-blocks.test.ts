@@ -33,7 +33,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Error that is thrown instead of running the command of a correct command line. */
+/** Error that is thrown instead of running a command whose command line is correct. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line without running it, and returns the parser's error. */

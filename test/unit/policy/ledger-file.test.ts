@@ -332,8 +332,8 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 
 describe('U1: a former leader that continues', () => {
   /**
-   * Freezes a former leader while it stores a stage. Meanwhile, a new leader stores the same stage with another
-   * collector.
+   * Freezes a former leader while it stores the start of a stage. Meanwhile, a new leader stores the same stage with
+   * another collector.
    */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();

@@ -356,8 +356,8 @@ class World {
   }
 
   /**
-   * Applies a decision in four steps, as the reconciler does. With a smaller value of `parts`, a crash after this
-   * number of steps is simulated.
+   * Applies a decision in four steps, as the reconciler does. If `parts` is less than four, simulates a crash after
+   * this number of steps.
    */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);

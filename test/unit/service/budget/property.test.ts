@@ -262,8 +262,8 @@ class World {
   }
 
   /**
-   * Returns whether the server rejects the request. The server never rejects two requests in a row, except job
-   * creations, because search jobs would otherwise miss their keep-alives.
+   * Returns whether the server rejects the request. Only job creations are rejected several times in a row, because
+   * search jobs would otherwise miss their keep-alives.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
@@ -319,8 +319,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The limit is a sum: a request class counts as late after 2 s, one request of each class takes 6 s, and bursts
-          // take 1.5 s.
+          // The limit is a sum: a request class counts as late after 2 s, one request of each class takes 6 s, and
+          // bursts take 1.5 s.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),

@@ -389,8 +389,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // If answers are slow (`delay`), the limits are not checked, because the service still works on cancelled requests
-    // that the budget no longer counts (B2).
+    // If answers are slow (`delay`), the concurrency is not checked, because the service still works on cancelled
+    // requests that the budget no longer counts (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },
