@@ -85,8 +85,9 @@ export interface Target {
    */
   readonly version?: string;
   /**
-   * Lets logfleet choose the target version from the builds that the log service offers. `Latest`, the only value,
-   * chooses the build that the service marks as its latest, or with `versionPattern` the newest build that matches.
+   * Lets logfleet choose the target version from the builds that the log service offers. `Latest` is the only value. It
+   * chooses the build that the service marks as its latest or, with `versionPattern`, the newest build that matches the
+   * pattern.
    */
   readonly channel?: 'Latest';
   /**
@@ -95,8 +96,9 @@ export interface Target {
    */
   readonly versionPattern?: string;
   /**
-   * Minimum time that the log service must have offered a build, as observed by this policy, before the build becomes
-   * the target: from `0s` (default) to `2160h`. Until then, the previous target stays. Only allowed with `channel`.
+   * Minimum time for which the log service must have offered a build before the build becomes the target, from `0s`
+   * (default) to `2160h`. The time counts from the moment at which this policy first saw the build. Until then, the
+   * previous target stays. Only allowed with `channel`.
    */
   readonly minAge?: string;
 }
@@ -141,10 +143,10 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * Comparison of the collector's field with `values`. `In`: the field equals one value. `NotIn`: it equals no value,
-   * or is missing. `Exists` and `DoesNotExist`: whether the collector has the field. Only for the field
-   * `collectorVersion`: older (`Lt`), not newer (`Lte`), newer (`Gt`) or not older (`Gte`) than the version in
-   * `values`.
+   * How the collector's field is compared with `values`. `In` means that the field equals one of the values, and
+   * `NotIn` that it equals none of them or is missing. `Exists` means that the collector has the field, and
+   * `DoesNotExist` that it lacks the field. The field `collectorVersion` can also be older (`Lt`), not newer (`Lte`),
+   * newer (`Gt`) or not older (`Gte`) than the version in `values`.
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
@@ -218,15 +220,15 @@ export interface Stage {
    */
   readonly approval?: 'Required';
   /**
-   * Check at the end of the soak whether the upgraded collectors of the stage still send log messages. A collector that
+   * Check at the end of the soak that the upgraded collectors of the stage still send log messages. A collector that
    * does not pass the check counts as a failure of the stage.
    */
   readonly analysis?: StageAnalysis;
 }
 
 /**
- * Check at the end of the soak whether the upgraded collectors of the stage still send log messages. A collector that
- * does not pass the check counts as a failure of the stage.
+ * Check at the end of the soak that the upgraded collectors of the stage still send log messages. A collector that does
+ * not pass the check counts as a failure of the stage.
  */
 export interface StageAnalysis {
   /**
@@ -288,8 +290,8 @@ export interface FailurePolicy {
   readonly maxFailures?: number | string;
   /**
    * Number of upgrade attempts, in the stage or in the whole rollout, that must have ended before a `maxFailures`
-   * percentage is checked, from 1 to 1000000. Defaults to 1. With fewer attempts, a single failure could exceed the
-   * percentage.
+   * percentage is checked, from 1 to 1000000. Defaults to 1. If the percentage were checked after fewer attempts, a
+   * single failure could already exceed it.
    */
   readonly minSamples: number;
   /**
@@ -320,8 +322,8 @@ export interface Maintenance {
 /** Maintenance window: a recurring period in which upgrades may start. */
 export interface MaintenanceWindow {
   /**
-   * Times at which the maintenance window opens, as a cron expression with five fields: minute, hour, day of month,
-   * month and day of week. If clocks go forward and skip the opening time, the window opens later by the length of the
+   * Times at which the maintenance window opens, as a cron expression with five fields (minute, hour, day of month,
+   * month, day of week). If clocks go forward and skip the opening time, the window opens later by the length of the
    * change. If clocks go back and the opening time occurs twice, the window opens only the first time.
    */
   readonly schedule: string;
@@ -360,11 +362,17 @@ export interface RetryPolicy {
    * Defaults to 2.
    */
   readonly limit: number;
-  /** Wait between a failed upgrade attempt and its retry. */
+  /**
+   * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is longer by `factor`,
+   * up to `cap`.
+   */
   readonly backoff: Backoff;
 }
 
-/** Wait between a failed upgrade attempt and its retry. */
+/**
+ * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is longer by `factor`, up
+ * to `cap`.
+ */
 export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
   readonly duration: string;
@@ -394,7 +402,8 @@ export interface CollectorVersionPolicyStatus {
   readonly ledgerFormat?: number;
   /**
    * Address of the log service, present only while the policy needs no ledger (stored rollout state), for example
-   * before the first upgrade. When a restarted logfleet finds no ledger, this field shows that no ledger is missing.
+   * before the first upgrade. If logfleet finds no ledger after a restart, this field shows that the policy never had
+   * one, so no ledger was lost.
    */
   readonly noLedgerFor?: string;
   /**
@@ -463,13 +472,15 @@ export interface OperatorEntry {
   /** Namespace of the operator's Lease. Each operator has its own namespace, so the name identifies the operator. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this policy or another resource that it shares with another operator,
-   * whichever came first. The operator with the earliest time upgrades collectors, and the others wait.
+   * Time since which the operator manages this policy. An operator that manages several resources together with another
+   * operator writes its earliest time into all of them, so that one operator acts on all of them. The operator with the
+   * earliest time upgrades collectors, and the others wait.
    */
   readonly since: string;
   /**
-   * Time at which this operator last reported that it is running. When another operator writes a newer time into its
-   * entry, this operator copies that time into its own entry.
+   * Timestamp with which operators that manage the same policy check whether the others still run. To ask, an operator
+   * writes a newer time into its own `seen`. The other operator answers by copying that time into its `seen`. The entry
+   * of an operator that does not answer within a minute is removed.
    */
   readonly seen: string;
 }
@@ -541,8 +552,8 @@ export interface StoppedRollout {
   /** Sentence that explains why the rollout stopped. */
   readonly message: string;
   /**
-   * Name of the stage whose failures or missing results stopped the rollout. Absent if the failures of all stages
-   * together exceeded `failurePolicy.maxFailures`.
+   * Name of the stage whose failures or missing results stopped the rollout. Absent if no single stage was the cause,
+   * because the failures of all stages together exceeded `failurePolicy.maxFailures`.
    */
   readonly stage?: string;
 }
@@ -570,8 +581,9 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors that the stage chose when it started or, before its start, would choose now. A last stage
-   * without `size` and `selector` counts all collectors in no other stage that are upgraded or can be upgraded.
+   * Number of collectors that the stage chose when it started. If it has not started, number of collectors that it
+   * would choose now. For a last stage without `size` and `selector`, number of collectors that are in no other stage
+   * and that are upgraded or can be upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
@@ -625,16 +637,19 @@ export interface StageAnalysisStatus {
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
   readonly message?: string;
-  /** Number of collectors whose messages before and after the upgrade the message analysis could compare. */
+  /**
+   * Number of collectors for which the message analysis could compare the messages before the upgrade with the messages
+   * after it.
+   */
   readonly judged?: number;
   /**
-   * Number of collectors that sent too few messages after the upgrade: less than `minRatio` of their messages before
-   * the upgrade.
+   * Number of collectors that sent too few messages after the upgrade, which means less than `minRatio` of their
+   * messages before the upgrade.
    */
   readonly quiet?: number;
   /**
    * Number of collectors that the message analysis could not judge. They sent fewer messages than `minMessages` before
-   * the upgrade, or were upgraded during the counting period after it.
+   * the upgrade, or were upgraded after the second counting period had begun.
    */
   readonly unjudged?: number;
   /** Number of bytes that the searches of the message analysis scanned, if the log service reports it. */
@@ -649,8 +664,8 @@ export interface StageAnalysisStatus {
    */
   readonly quietest?: readonly QuietMember[];
   /**
-   * Result of the check, after a rollback, whether the collectors in `quietest` (which sent too few messages) send
-   * enough messages again. Absent until a rollback is over.
+   * Result of the check after a rollback. The check shows whether the collectors in `quietest`, which sent too few
+   * messages, send enough messages again. Absent until a rollback is over.
    */
   readonly recovery?: RecoveryStatus;
 }
@@ -687,22 +702,22 @@ export interface QuietMember {
 }
 
 /**
- * Result of the check, after a rollback, whether the collectors in `quietest` (which sent too few messages) send enough
- * messages again. Absent until a rollback is over.
+ * Result of the check after a rollback. The check shows whether the collectors in `quietest`, which sent too few
+ * messages, send enough messages again. Absent until a rollback is over.
  */
 export interface RecoveryStatus {
   /**
-   * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. `Pending`:
-   * the counting period after the rollback has not ended. `Running`: messages are being counted. `Unavailable`: the log
-   * service gave no reliable count, and the search is repeated. `Recovered`: all collectors that still exist send
-   * enough messages. `StillQuiet`: at least one collector sends too few.
+   * State of the check after a rollback. `Pending` means that the counting period after the rollback has not ended, and
+   * `Running` that messages are being counted. `Unavailable` means that the log service gave no reliable count, so the
+   * search is repeated. `Recovered` means that all collectors in `quietest` that still exist send enough messages.
+   * `StillQuiet` means that at least one of them sends too few.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
   /**
-   * Number of collectors in `quietest` that send enough messages again after the rollback, which means at least
-   * `minRatio` of their number of messages before the upgrade.
+   * Number of collectors in `quietest` that send enough messages again after the rollback. Enough means at least
+   * `minRatio` of the messages that the collector sent before the upgrade.
    */
   readonly recovered?: number;
   /** Period after the rollback in which the messages of the collectors in `quietest` are counted. */
@@ -719,8 +734,8 @@ export interface NextWindow {
   /** Time at which the maintenance window closes. */
   readonly endTime: string;
   /**
-   * Time zone of the collectors for which this maintenance window opens first. Present only if a window opens in the
-   * time zone of each collector (`timeZoneSource`).
+   * Time zone of the collectors for which this maintenance window opens first. Present only if the window opens in the
+   * time zone of each collector (`timeZoneSource: Collector`).
    */
   readonly timeZone?: string;
 }

@@ -161,13 +161,15 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this resource or another resource that it shares with another operator,
-   * whichever came first. Of several operators, the one with the earliest time acts, and the others wait.
+   * Time since which the operator manages this resource. An operator that manages several resources together with
+   * another operator writes its earliest time into all of them, so that one operator acts on all of them. The operator
+   * with the earliest time acts, and the others wait.
    */
   readonly since: string;
   /**
-   * Time at which this operator last reported that it is running. When another operator writes a newer time into its
-   * `seen`, this operator copies that time into its own `seen`.
+   * Timestamp with which operators that manage the same resource check whether the others still run. To ask, an
+   * operator writes a newer time into its own `seen`. The other operator answers by copying that time into its `seen`.
+   * The entry of an operator that does not answer within a minute is removed.
    */
   readonly seen: string;
 }

@@ -87,7 +87,7 @@ export interface SearchExportSpec {
    * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
    * times of the messages after all searches, which scans the time range once more. logfleet compares these figures
    * with the written rows. If a part of the range differs, logfleet searches this part again, up to three times. With
-   * `Count`, logfleet compares only numbers of rows: for most intervals, only the number that their own search
+   * `Count`, logfleet compares only numbers of rows, and for most intervals only the number that their own search
    * reported. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
@@ -594,7 +594,7 @@ export interface SearchExportStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Time at which the current outage began. In an outage, something that the export needs does not work, for example
+   * Time at which the current outage began. In an outage, something that the export needs does not work. For example,
    * the log service does not answer. Absent if there is no outage. After ten minutes of outage, the condition `Outage`
    * becomes `True`.
    */
@@ -676,13 +676,15 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this resource or another resource that it shares with another operator,
-   * whichever came first. Of several operators, the one with the earliest time acts, and the others wait.
+   * Time since which the operator manages this resource. An operator that manages several resources together with
+   * another operator writes its earliest time into all of them, so that one operator acts on all of them. The operator
+   * with the earliest time acts, and the others wait.
    */
   readonly since: string;
   /**
-   * Time at which this operator last reported that it is running. When another operator writes a newer time into its
-   * `seen`, this operator copies that time into its own `seen`.
+   * Timestamp with which operators that manage the same resource check whether the others still run. To ask, an
+   * operator writes a newer time into its own `seen`. The other operator answers by copying that time into its `seen`.
+   * The entry of an operator that does not answer within a minute is removed.
    */
   readonly seen: string;
 }
@@ -753,8 +755,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * A running pod of the export's Kubernetes Job, with the progress of the whole export, as far as the pod knows it, and
- * the failure that blocks the pod, if any.
+ * One running pod of the export's Kubernetes Job. The item shows the progress of the whole export as far as the pod
+ * knows it, and the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
@@ -837,10 +839,10 @@ export interface ManifestStatus {
    */
   readonly complete: boolean;
   /**
-   * Weakest proof level in the time range. `Digest` means that the number, sizes and times of messages match an
-   * aggregation of the log service. `Count` means that the number of messages matches an aggregation. `Search` means
-   * that the number of rows matches the count of the search that returned the rows. `None` means that a part of the
-   * range is marked as incomplete.
+   * Lowest proof level of all parts of the exported time range. `Digest` means that the number, sizes and times of
+   * messages match an aggregation of the log service. `Count` means that the number of messages matches an aggregation.
+   * `Search` means that the number of rows matches the count of the search that returned the rows. `None` means that a
+   * part of the range is marked as incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
