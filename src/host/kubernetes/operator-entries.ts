@@ -383,12 +383,19 @@ function otherKey(name: string, { metadata }: AnyResource): string {
  * on the resource.
  */
 function messageOf(operators: readonly OperatorEntry[]): string {
-  const [first, ...others] = operators.map(({ name }) => name);
+  const names = operators.map(({ name }) => name);
+  const [first, ...others] = names;
+  const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
-    `The operators in the namespaces ${[first, ...others].join(' and ')} both follow this resource. ` +
-    `The operator in ${first} acts, because it came first; the operator in ${others.join(' and ')} waits. ` +
-    'Uninstall one of the operators, or give them different --namespaces.'
+    `The operators in the namespaces ${listOf(names)} follow this resource. ` +
+    `The operator in ${first} acts, because it came first; the ${noun} in ${listOf(others)} ${verb}. ` +
+    'Keep one of the operators, or give them different --namespaces.'
   );
+}
+
+/** Joins names: `a`, `a and b`, `a, b and c`. */
+function listOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 /** Orders the entries of operators by `since`, then by name. The operator of the first entry acts on the resource. */

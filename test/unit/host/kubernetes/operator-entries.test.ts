@@ -78,11 +78,22 @@ test('the operator that came first acts, the other one waits, and both report th
     status: 'True',
     reason: 'OtherOperator',
     message:
-      'The operators in the namespaces zz-first and aa-second both follow this resource. The operator in zz-first acts, because ' +
-      'it came first; the operator in aa-second waits. Uninstall one of the operators, or give them different --namespaces.',
+      'The operators in the namespaces zz-first and aa-second follow this resource. The operator in zz-first acts, because ' +
+      'it came first; the operator in aa-second waits. Keep one of the operators, or give them different --namespaces.',
   });
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
   for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
+});
+
+test('the conflict of three operators names all of them', async () => {
+  const { world } = await twoInstallations();
+  new Installation(world, 'mm-third');
+  await world.clock.advance(5_000);
+  expect(findCondition(stored(world)?.conditions, 'OtherOperator')?.message).toBe(
+    'The operators in the namespaces zz-first, aa-second and mm-third follow this resource. The operator in zz-first acts, ' +
+      'because it came first; the operators in aa-second and mm-third wait. ' +
+      'Keep one of the operators, or give them different --namespaces.',
+  );
 });
 
 test('the operator that came first also acts on new resources, even if it notices them later', async () => {
