@@ -235,4 +235,21 @@ describe('a dense millisecond', () => {
     expect(await world.leftovers()).toEqual([]);
     expect(world.simulated.counters().jobsActive).toBe(0);
   });
+
+  test('is not reported as failed when the search is stopped while rows are discarded', async () => {
+    const scenario = { search: { duration: '1s', messageLimit: 10_000, atMessageLimit: 'done' } } as const;
+    const world = new SearchWorld({ scenario, messages: crowdOf([12_000, 500]) });
+    const search = world.begin(millisecond);
+    let jobsAtStop = 0;
+    world.destination.strike = (call) => {
+      if (call !== 'abort' && call !== 'remove') return undefined;
+      jobsAtStop ||= world.countOf('createJob');
+      search.stop('ShutDown');
+      return undefined;
+    };
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'ShutDown' });
+    expect([jobsAtStop, world.countOf('createJob')]).toEqual([12, 12]);
+    expect(await world.leftovers()).toEqual([]);
+    expect(world.simulated.counters().jobsActive).toBe(0);
+  });
 });
