@@ -336,6 +336,15 @@ describe('the progress', () => {
     expect(progress.coveredRatio).toBeCloseTo(1 / 3, 9);
   });
 
+  test('stays at 99 % until the digest, while the ratio of finished searches increases', () => {
+    const plan = { boundariesMs: [0, 1_000] };
+    const figuresAt = (fromMs: number) =>
+      decide(input({ plan, records: [record(0, fromMs, 1_000)], wantsDigest: true }));
+    const ratios = [5, 2].map((leftMs) => figuresAt(leftMs).progress);
+    expect(ratios.map(({ coveredRatio }) => coveredRatio)).toEqual([0.99, 0.99]);
+    expect(ratios.map(({ searchesDone }) => searchesDone)).toEqual([0.995, 0.998]);
+  });
+
   test('is computed for as many intervals of one segment as a manifest can have', () => {
     const count = 240_000;
     const records = Array.from({ length: count - 1 }, (_, index) => record(0, index + 1, index + 2, 1));
