@@ -24,7 +24,7 @@ interface Subcommand {
   readonly name: string;
   readonly description: string;
   readonly flags: readonly Flag[];
-  /** Words that the shell offers as the first argument. If empty, the shell completes file names. */
+  /** Words that the shell offers as the first argument. If the list is empty, the shell completes file names. */
   readonly words: readonly string[];
 }
 
@@ -56,14 +56,15 @@ function wordsOf(command: Command): readonly string[] {
   return argument?.name() === 'KIND/NAME' ? kinds.map((kind) => `${kind}/`) : [];
 }
 
-/** Returns the first sentence of a help text, without full stop and default. */
+/** Returns the first sentence of a help text. Removes the full stop and the note about the default. */
 function firstSentence(text: string): string {
   const sentence = /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
   return sentence.replace(/ \(default$/, '');
 }
 
 /**
- * Quotes a text for bash, zsh and fish. Apostrophes become typographic, because each shell escapes them differently.
+ * Quotes a text for bash, zsh and fish. Each shell escapes apostrophes differently, so they are replaced with
+ * typographic apostrophes.
  */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;

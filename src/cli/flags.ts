@@ -27,7 +27,7 @@ export function port(text: string): number {
   return number;
 }
 
-/** Returns the variable of a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
+/** Returns the environment variable that sets a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
   return `LOGFLEET_${option.name().replace(/^no-/, '').replaceAll('-', '_').toUpperCase()}`;
 }
@@ -52,7 +52,7 @@ function switchValue(text: string): boolean {
 /** A volume on the command line: `NAME=DIR`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
-/** Parses a volume in the form `NAME=DIR`, and adds it to the volumes of earlier flags. */
+/** Parses a volume in the form `NAME=DIR`, and adds it to the volumes that earlier `--volume` flags defined. */
 export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {

@@ -23,8 +23,8 @@ import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * Returns whether all manifests are free of errors. Prints problems to stderr, except problems for which `render`
- * returns nothing.
+ * Returns true if no manifest has errors. Prints each problem to stderr, unless `render` returns undefined for the
+ * problem.
  */
 export function areValid(
   sources: readonly SourceFile[],
@@ -46,14 +46,14 @@ export function printFindings(
   return findings;
 }
 
-/** Decodes manifests. The namespace of a resource is `namespace` if its manifest names none. */
+/** Decodes manifests. A resource whose manifest names no namespace is in `namespace`. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }
 
 /**
- * Returns the resources of one kind. A resource that already exists (in `placed`) keeps its uid, status and
- * annotations.
+ * Returns the resources of one kind in the manifests. If `placed` contains the same resource, its uid, status and
+ * annotations are kept.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -79,13 +79,13 @@ export function resourcesIn<K extends KindName>(
 /** Source of Secrets outside the manifests, such as a cluster. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may supply credentials when the Secret is missing. */
+  /** True if credentials may come from environment variables when the Secret does not exist. */
   readonly takesVariables: boolean;
 }
 
 /**
- * Returns a reader that looks for a Secret in the given manifests first. If the Secret is not there, the reader asks
- * `place`: the cluster or directory.
+ * Returns a reader that looks for each Secret in the given manifests, and then in `place`, which is the cluster or
+ * directory.
  */
 export async function secretsOf(
   decoded: readonly DecodedFile[],

@@ -30,7 +30,7 @@ export async function manifestsCommand(options: ManifestsOptions, context: Comma
 }
 
 /**
- * Reads the manifests of a kustomization, and applies the namespace and other flags of `logfleet manifests` to them.
+ * Reads the manifests of a kustomization. Sets their namespace, and applies the other flags of `logfleet manifests`.
  */
 function readPlaced(folder: string, options: ManifestsOptions): readonly Document[] {
   const documents = readFolder(folder);
@@ -49,7 +49,7 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
   return [...base, ...bindings];
 }
 
-/** Sets the webhook's Secret in the operator's Deployment, and returns the Role that permits reading it. */
+/** Names the webhook's Secret in the operator's Deployment. Returns the Role that lets the operator read the Secret. */
 function addNotifications(
   installed: readonly Document[],
   secret: string,

@@ -1,6 +1,6 @@
 /**
- * Host that keeps resources in memory, for `logfleet export` and `logfleet plan`. The process of the command is always
- * the leader.
+ * Host that keeps resources in memory, for `logfleet export` and `logfleet plan`. There are no other replicas, so this
+ * process is always the leader.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';

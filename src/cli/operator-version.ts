@@ -21,22 +21,28 @@ import { chooseCluster } from './resources/plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;
-  /** Version of the operator process that last became the leader. Undefined if no leader wrote its version. */
+  /** Version of the operator process that became the leader last. Undefined if the Lease contains no version. */
   readonly version: string | undefined;
-  /** Wall time in ms of the last renewal of the Lease. Undefined if no process holds it. */
+  /** Wall time in ms of the last renewal of the Lease. Undefined if no process holds the Lease. */
   readonly renewedMs?: number | undefined;
 }
 
 /** Maximum time in ms to wait for the API server. */
 const deadlineMs = 3_000;
 
-/** Returns whether a flag, a variable, a kubeconfig or a pod selects a cluster. Does not read the kubeconfig. */
+/**
+ * Returns true if a flag, an environment variable, a kubeconfig or a pod selects a cluster. Does not read the
+ * kubeconfig.
+ */
 export function namesCluster({ kubeconfig, context }: ClusterOptions, env: CommandContext['env']): boolean {
   const named = [kubeconfig, context, env['KUBECONFIG'], env['KUBERNETES_SERVICE_HOST']];
   return named.some(Boolean) || existsSync(path.join(env['HOME'] || homedir(), '.kube/config'));
 }
 
-/** Prints the version of each operator, and warns about large differences. An unreadable cluster is not an error. */
+/**
+ * Prints the version of each operator, and warns if it differs much from this program's version. If the cluster cannot
+ * be read, the command still succeeds.
+ */
 export async function printOperatorVersions(
   options: VersionOptions,
   own: string,

@@ -1,6 +1,6 @@
 /**
- * The operator consists of a host, the reconcilers of all kinds, and their controllers. It runs in a cluster, on
- * directories of manifests, and in simulations.
+ * The operator: a host, and for each kind a reconciler and a controller. The operator runs in a cluster, on directories
+ * of manifests, and in simulations.
  */
 
 import { Accounts } from '../account/accounts.ts';
@@ -35,7 +35,7 @@ export interface OperatorOptions extends Ports {
   >;
 }
 
-/** Maximum time in ms for which a shutdown waits for answers of the log service. */
+/** Maximum time in ms for which a shutdown waits until the log service has answered the requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 /** Maximum number of concurrent reconciles of each kind. */
@@ -106,8 +106,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator: waits up to `drainMs` for answers of the log service, writes them to the ledger, and closes all
-   * connections. After that, the caller may release the leadership.
+   * Stops the operator. Waits up to `drainMs` for the log service's answers, writes them to the ledger, and closes all
+   * connections. The caller may give up the leadership afterwards.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

@@ -38,10 +38,7 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /**
-   * Maximum time in ms from the end of an upgrade until every list of collectors from the service shows the new
-   * version.
-   */
+  /** Maximum time in ms after an upgrade until every collector list of the service shows the new version. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
   /** Secret with the webhook of notifications: `webhook` or `logging/webhook`. */
@@ -53,9 +50,9 @@ export interface ManifestsOptions {
   /** Namespaces whose resources the operator reads. If absent, it reads all namespaces. The list is never empty. */
   readonly namespaces?: readonly string[];
   readonly image?: string;
-  /** Secrets that the operator may read. If absent, the operator may read all Secrets. Never empty. */
+  /** Secrets that the operator may read. If absent, the operator may read all Secrets. The list is never empty. */
   readonly secrets?: readonly string[];
-  /** True to add what exports in Kubernetes Jobs need: roles and an image. */
+  /** Whether to add the roles and the image that exports in Kubernetes Jobs need. */
   readonly exportJobs?: boolean;
   /** Secret with the webhook for notifications. If absent, no notifications are sent. */
   readonly notificationSecret?: string;
@@ -77,7 +74,7 @@ export interface PlanOptions extends TargetOptions {
 }
 
 export interface FleetOptions extends TargetOptions {
-  /** Name or file of the policy whose Secret and selector the command uses. */
+  /** Name or file of a policy. The command uses the Secret and the selector of this policy. */
   readonly policy?: string;
   readonly output: 'table' | 'wide' | 'json' | 'csv';
   /** Maximum wait for the log service, in ms. */
@@ -93,7 +90,7 @@ export interface GetOptions extends TargetOptions {
 export interface VersionOptions extends ClusterOptions {
   /** True to print only the local version. */
   readonly client?: boolean;
-  /** Namespace in which operators are looked for. If absent, operators are looked for in all namespaces. */
+  /** Namespace in which the command looks for operators. If absent, the command looks in all namespaces. */
   readonly operatorNamespace?: string;
 }
 
@@ -119,7 +116,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly compression?: string;
   readonly partitionBy?: string;
   readonly [field: string]: unknown;
-  /** Name of the export. If the manifests contain several exports, it selects one of them. */
+  /** Name of the export. If the manifests contain several exports, the name selects one of them. */
   readonly name?: string;
   readonly namespace?: string;
   readonly secret?: readonly string[];

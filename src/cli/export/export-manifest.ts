@@ -1,4 +1,7 @@
-/** Converts the flags of `logfleet export` to a manifest. Error messages name the flags. */
+/**
+ * Builds the manifest of an export from the flags of `logfleet export`. Error messages about the manifest name these
+ * flags.
+ */
 
 import path from 'node:path';
 import { Document } from 'yaml';
@@ -26,7 +29,7 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** Name that error messages give instead of a file name, if flags define the export instead of a manifest. */
+/** Name of the manifest that is built from flags. Error messages show it where they otherwise show a file name. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
@@ -47,7 +50,7 @@ interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
    * missing.
    */
   readonly folder: string;
-  /** Current wall time in ms. `now` and `-24h` are relative to it. */
+  /** Current wall time in ms. Relative times such as `now` and `-24h` are computed from it. */
   readonly nowMs: number;
   /** Secret with the service's credentials. Undefined if environment variables contain them. */
   readonly secret: GivenSecret | undefined;
@@ -55,7 +58,7 @@ interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
 
 export interface GivenSecret {
   readonly name: string;
-  /** Namespace in the manifest of the Secret. Default: the namespace of the export. */
+  /** Namespace in the manifest of the Secret. If undefined, the Secret is in the namespace of the export. */
   readonly namespace: string | undefined;
 }
 
@@ -133,8 +136,8 @@ export function momentText(text: string, nowMs: number): string {
 }
 
 /**
- * Returns `--from` and `--to` flags with which the next start selects the same time range. Returns an empty text if the
- * range is not relative to now, because the flags of this start can then be repeated.
+ * Returns `--from` and `--to` flags with fixed times for the next start. Returns an empty text if the user gave fixed
+ * times, because the user can then repeat the same flags.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
@@ -145,13 +148,13 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders a problem of an export's manifest, after the flag or the place in the file that has the problem. Undefined if
- * the problem does not apply to `logfleet export`.
+ * Renders a problem of an export's manifest after the name of the wrong flag, or after its place in the file. Returns
+ * undefined if the problem does not matter to `logfleet export`.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // Warnings about missing credentials are dropped, because `logfleet export` uses the user's own credentials for
-  // object stores.
+  // These warnings say that the manifest names no credentials. They are dropped, because `logfleet export` can use the
+  // object-store credentials of the user who runs it.
   if (storePlaces.has(place) && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
@@ -162,8 +165,8 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
 }
 
 /**
- * Paths of the fields that define an object store. A warning about one of these fields means that credentials are
- * missing.
+ * Paths of the fields that define an object store. A warning at one of these paths says that the manifest names no
+ * credentials for the store.
  */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 

@@ -92,7 +92,7 @@ function exportByFlags(secrets: readonly SourceFile[], options: ExportOptions, c
   return { sources: [source], volumes, sink };
 }
 
-/** Returns the only Secret with the key `baseURL`, which Secrets of object stores lack. */
+/** Returns the only Secret that has the key `baseURL`. Secrets of object stores do not have this key. */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
@@ -161,7 +161,7 @@ function inThisProcess(resource: SearchExport): SearchExport {
   );
 }
 
-/** Prints how the export ended, and its rows if they go to stdout. Returns the exit status. */
+/** Prints the outcome of the export. If the destination is stdout, also prints the rows. Returns the exit status. */
 async function reportEnd(ended: SearchExport, { options, context, sink }: Run): Promise<number> {
   const { stdout, stderr, signal } = context;
   if (signal.aborted) {
@@ -172,10 +172,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Rows are written to stdout before success is reported, because the reader of stdout may close the pipe.
+  // Rows are written before the success message, because the write fails if the reader of stdout has closed the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // The export's status exists only in memory, so no later command can show it.
+  // The message must not point to `logfleet get`, because the export's status exists only in this process.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -184,8 +184,8 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
 }
 
 /**
- * Returns the wording for messages about an export. They name the fields of a manifest, or flags if the export is
- * defined by flags.
+ * Returns the words that messages about an export use. Messages name the flags if flags define the export. Otherwise,
+ * messages name the fields of the manifest.
  */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
@@ -195,17 +195,19 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 
 const ports = { clock: systemClock, random: systemRandom };
 /**
- * The steps for users are changes of the manifest, because commands such as `logfleet resume` cannot reach an export in
+ * Tells users to change the manifest, because commands such as `logfleet resume` cannot reach an export that runs in
  * this process.
  */
 const stepOptions: StepOptions = { byManifest: true };
 
-/** Returns the export that `--name` and `--namespace` select. */
+/**
+ * Returns the export that `--name` and `--namespace` select. Throws a `UsageError` unless exactly one export matches.
+ */
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // `--namespace` selects an export only if several exports match. Otherwise, the flag is only the default for
-  // manifests without a namespace.
+  // `--namespace` selects an export only if several exports have the name. Otherwise, the flag is only the default
+  // namespace of manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -219,8 +221,8 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
 }
 
 /**
- * Throws a `UsageError` if the folder of a volume is missing. The folder is not created, because a disk may not be
- * mounted.
+ * Throws a `UsageError` if the directory of a volume does not exist. The directory is not created, because it may
+ * belong to a disk that is not mounted.
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
@@ -269,7 +271,7 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
   }
 }
 
-/** Returns why an export's credentials are incomplete or malformed, if they are. */
+/** Returns an error if the export's credentials are incomplete or malformed. Otherwise returns undefined. */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,
   secrets: SecretReader,
@@ -286,7 +288,7 @@ async function credentialsProblem(
 }
 
 /**
- * Returns a warning about Secrets of `--secret` that the export does not use.
+ * Returns a warning about Secrets that `--secret` supplies and the export does not use.
  *
  * @param byFlags true if flags define the export, so that no manifest names a Secret
  */

@@ -88,10 +88,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   ...storeFlags('With -o s3://'),
 ];
 
-/**
- * Defines the flags for an object store. Each help text begins with `withS3`, which says when the flag applies, such as
- * `With -o s3://`.
- */
+/** Defines the flags for an S3 store. The parameter `condition` says when the flags apply, and ends each help text. */
 export function storeFlags(withS3: string): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [
@@ -108,7 +105,10 @@ export function storeFlags(withS3: string): readonly FieldFlag[] {
   ];
 }
 
-/** Returns the flag that sets this field of the spec, or a field that contains it. Undefined if no flag does. */
+/**
+ * Returns the flag that sets the field at `path` of the spec, or a parent of the field. Returns undefined if no flag
+ * sets the field.
+ */
 export function flagOf(path: string): string | undefined {
   return fieldPaths.find(
     ([prefix]) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),

@@ -1,8 +1,8 @@
 /**
- * Prints the rows of a complete export to stdout, oldest first. Files begin with their newest rows, so they are read
- * backwards.
+ * Prints the rows of a complete export to stdout, oldest first. Each file begins with its newest rows, so the file is
+ * read backwards.
  *
- * Memory is limited to one chunk and the longest record.
+ * Memory use is limited to one chunk and the longest record.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -82,8 +82,8 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the first byte of the read pieces is inside quotes. Reading backwards gives the same result as reading
-   * forwards, because quotes come in pairs.
+   * Whether the first byte that has been read is inside quotes. Reading backwards gives the same result as reading
+   * forwards, because each opening quote has a closing quote.
    */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
@@ -94,8 +94,8 @@ class RecordSplitter {
   }
 
   /**
-   * Reads the piece of the file that ends where the previous piece began. Returns the records that are now complete,
-   * because the search has reached their first byte.
+   * Reads the chunk of the file that ends where the previous chunk began. Returns each record of which all bytes have
+   * been read.
    */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
@@ -112,7 +112,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. Call it after `before` has read the whole file. */
+  /** Returns the first record of the file. It is known only after `before` has read the whole file. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -20,7 +20,10 @@ import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 export interface WorkerIdentity {
   readonly index: number;
   readonly job: string;
-  /** Uid of the SearchExport. It prevents the worker from writing its progress to a later export of the same name. */
+  /**
+   * UID of the SearchExport. It keeps the worker from writing its progress to another export that was created later
+   * under the same name.
+   */
   readonly exportUid: string;
 }
 
@@ -34,25 +37,25 @@ export interface WorkerProgressOptions {
   readonly log: Logger;
 }
 
-/** Fields of this worker in `status.workers` that change while the worker runs. */
+/** Fields of `status.workers` that this worker updates while it runs. */
 type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 
 /** Interval in ms at which the worker compares `status.workers` with its progress. */
 const intervalMs = 10_000;
 /**
- * Time in ms after which the worker writes its entry in `status.workers` again, even if the entry is unchanged, because
- * the operator may have removed the entry.
+ * Time in ms after which the worker writes its unchanged entry in `status.workers` again. The operator may have removed
+ * the entry in the meantime.
  */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
-/** Maximum length of the message that says what blocks the worker. */
+/** Maximum length, in characters, of the message that says what blocks the worker. */
 const maxMessage = 1_024;
 
 export class WorkerProgress {
   readonly #options: WorkerProgressOptions;
   readonly #client: ApiClient;
   #timer: Timer | undefined;
-  /** Progress that this worker wrote last. Undefined before its first write. */
+  /** Progress in this worker's last successful write. Undefined before the first write. */
   #applied: ShownWork | undefined;
   #appliedAtMs = Number.NEGATIVE_INFINITY;
   #isEnded = false;
@@ -80,7 +83,7 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // After one of these errors, the worker stops its updates of the status, because they would all fail.
+      // Each later write would fail with the same error, so the worker stops writing its progress.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

@@ -1,6 +1,6 @@
 /**
- * Worker: `logfleet export` in a pod of a Kubernetes Job. Secrets are mounted folders. A report goes to the container's
- * termination message, and the exit status tells Kubernetes whether another pod may succeed.
+ * Worker: `logfleet export` in a pod of a Kubernetes Job. It reads Secrets from mounted folders. It writes its result
+ * to the container's termination message. Its exit status tells Kubernetes whether another pod may succeed.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -34,11 +34,11 @@ export interface Worker {
    * for the API server.
    */
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
-  /** Writes the worker's final report, and returns the exit status. */
+  /** Writes the worker's final report to the container's termination message. Returns the exit status. */
   end(ended: SearchExport): number;
   /**
-   * Checks that the Secret still contains the same service user as when the Job was created. If not, writes a report
-   * and returns the exit status.
+   * Checks that the Secret still contains the service user that it contained when the Job was created. If the user
+   * differs, writes a report and returns the exit status.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }
@@ -99,8 +99,8 @@ function folderSecrets(folder: string): SecretReader {
   return {
     get: async ({ name }) => {
       const place = path.join(folder, name);
-      // Kubernetes keeps the files of a mounted Secret in folders that begin with `..`, and creates a link to each
-      // file. Only the links are keys of the Secret.
+      // Kubernetes keeps the files of a mounted Secret in folders whose names begin with `..`. The Secret's keys are
+      // the links to these files.
       const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
       return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
     },

@@ -1,4 +1,7 @@
-/** Opens the source of policies and Secrets for `logfleet fleet`: a cluster, a directory, or neither. */
+/**
+ * Opens the source from which `logfleet fleet` reads policies and Secrets: a cluster, a directory, or only the
+ * environment variables.
+ */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
@@ -14,7 +17,7 @@ export interface FleetPlace {
   /** Lists the policies of the selected namespace, or of all namespaces of a directory. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may supply credentials when the Secret is missing. */
+  /** True if credentials may come from environment variables when the Secret does not exist. */
   readonly takesVariables: boolean;
   close(): Promise<void>;
 }

@@ -31,8 +31,8 @@ export interface ReadFleet {
 const patienceMs = 30_000;
 
 /**
- * Reads all collectors. Rejects if an error needs a user, if failures last too long, after the timeout, and if the
- * signal is aborted.
+ * Reads all collectors. Rejects if a user must fix an error, if the service fails for too long, after the timeout, or
+ * when the signal is aborted.
  */
 export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet> {
   const { service, clock, signal, timeoutMs } = options;
@@ -58,8 +58,8 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
 }
 
 /**
- * Resolves `read` when all collectors are listed. Rejects `read` if an error needs a user, or if listing has failed for
- * `patienceMs`.
+ * Resolves `read` when all collectors are listed. Rejects `read` if a user must fix an error, or if requests have
+ * failed for `patienceMs`.
  */
 function follow(
   listing: FleetListing,

@@ -1,6 +1,7 @@
 /**
- * Finds the Secret and the selector for `logfleet fleet`. `--policy` names a policy with both. Otherwise, the selector
- * comes from the command line, and the credentials from environment variables or the only Secret of the policies.
+ * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from the named policy. Otherwise,
+ * the selector comes from the command line. The Secret is the only Secret of the policies, or environment variables
+ * replace it.
  */
 
 import { variables } from '../../account/credential-place.ts';
@@ -34,7 +35,7 @@ interface TargetArguments {
   readonly policy: string | undefined;
 }
 
-/** Finds the Secret and the selector. A selector on the command line is used instead of the policy's selector. */
+/** Finds the Secret and the selector. A selector on the command line replaces the policy's selector. */
 export async function fleetTarget(
   { selector, policy: named }: TargetArguments,
   place: FleetPlace,
@@ -97,8 +98,8 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
 }
 
 /**
- * Returns the Secret that all policies use. Without policies, returns a fixed Secret name that stands for credentials
- * in environment variables. Throws a `UsageError` if there are several Secrets or no credentials.
+ * Returns the Secret that all policies use. Without policies, returns a fixed name for the credentials in environment
+ * variables. Throws a `UsageError` if the policies use several Secrets, or if there are no credentials.
  */
 async function onlySecret(place: FleetPlace, secrets: SecretReader): Promise<ResourceKey> {
   const policies = await place.policies();
@@ -152,7 +153,10 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns a valid policy that contains this selector, so that the checks for policies can check the selector. */
+/**
+ * Wraps the selector in a policy that is otherwise valid, so that the checks for policies can find the selector's
+ * errors.
+ */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

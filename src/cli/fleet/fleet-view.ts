@@ -77,14 +77,14 @@ function renderVersions(collectors: readonly Collector[]): readonly string[] {
 }
 
 interface VersionShare {
-  /** Version of these collectors. Undefined for hosted collectors. */
+  /** Version that the collectors run. Undefined for hosted collectors, which have no version. */
   readonly version: string | undefined;
   readonly count: number;
   /** Fraction of all shown collectors, from 0 to 1. */
   readonly share: number;
 }
 
-/** Returns the number and fraction of collectors that run each version, with the newest version first. */
+/** Groups collectors by version, newest version first. Returns the number and fraction of collectors in each group. */
 function versionShares(collectors: readonly Collector[]): readonly VersionShare[] {
   const groups = Map.groupBy(collectors, ({ collectorVersion }) => collectorVersion || undefined);
   const shares = Array.from(groups, ([version, { length: count }]) => ({
@@ -102,7 +102,7 @@ function newestFirst(left = '', right = ''): number {
   return Number(latter !== undefined) - Number(former !== undefined) || compareText(right, left);
 }
 
-/** Fields of a collector that JSON and CSV output contains. Their names are the same as in selectors. */
+/** Fields of each collector in the JSON and CSV output. Selectors use the same field names. */
 const fieldNames = [
   ...(['id', 'name', 'hostName', 'collectorVersion', 'collectorType', 'alive', 'lastSeenAlive', 'osName'] as const),
   ...(['osVersion', 'osArch', 'timeZone', 'ephemeral', 'sourceSyncMode'] as const),
@@ -131,7 +131,7 @@ export function fleetDocument({ selected, total }: ShownFleet): object {
   };
 }
 
-/** Yields a CSV file with one line per collector. Cells that look like formulas begin with an apostrophe. */
+/** Yields a CSV file with one line per collector. A cell that looks like a formula gets an apostrophe at its start. */
 export function* fleetCsv({ selected }: ShownFleet): Generator<Uint8Array> {
   const spool = new ByteSpool();
   const set = {

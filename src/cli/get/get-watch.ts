@@ -81,7 +81,7 @@ function screenPresenter(
   render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
 ): Presenter {
   const screen = new Screen(stdout);
-  // Resources on the screen. Undefined until the first list is read.
+  // Resources that the screen shows. Undefined until the first list is read.
   let resources: readonly AnyResource[] | undefined;
   let trouble: { readonly message: string; readonly sinceMs: number } | undefined;
   let idleNote: string | undefined;
@@ -153,8 +153,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // A resource is printed when its row changes. The rows that are compared contain the ages at the start of the
-  // command, because the current ages change all the time.
+  // A row is printed when its text changes. Ages are computed for the start of the command here, so that a growing age
+  // does not count as a change.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

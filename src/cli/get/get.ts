@@ -75,7 +75,7 @@ async function show(request: GetRequest): Promise<void> {
   if (note !== undefined) stderr.write(`${note}\n`);
 }
 
-/** Returns a warning if no operator process works on the directory, because the shown statuses may be outdated. */
+/** Returns a warning if no operator process works on the directory, because the statuses may then be outdated. */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
   const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));
@@ -128,8 +128,8 @@ async function follow(request: GetRequest): Promise<void> {
           show();
         };
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // When the watch of one kind ends, the watches of all kinds are stopped. Otherwise, the command would continue
-        // without the changes of this kind.
+        // When the watch for one kind ends, this stops the watches for all kinds. Otherwise, the command would continue
+        // without seeing changes of that kind.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);

@@ -1,6 +1,6 @@
 /**
- * Runs the operator in this process with a live view. A resource shows its status only after this process wrote or
- * confirmed it, because an old status may be outdated.
+ * Runs the operator in this process with a live view. The view shows the status of a resource only after this process
+ * wrote or confirmed the status, because the stored status may be outdated.
  */
 
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
@@ -21,7 +21,7 @@ export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
   readonly log: Logger;
-  /** Metrics of the operator. The live view's request rate is computed from them. */
+  /** Metrics of the operator. They also count the requests to the log service for the live view. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -36,7 +36,7 @@ export class LiveOperator {
     this.#context = context;
     const isJson = options.logFormat === 'json' && !stderr.isTTY;
     this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
-    // With `--log-format json`, progress is written to the log, so that each line of output is JSON.
+    // With `--log-format json`, progress is written as log messages, so that each line of the output is JSON.
     const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
     this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
@@ -71,14 +71,14 @@ interface ShownHost {
   /** Host on which the operator runs. Each change that the operator makes also updates the live view. */
   readonly host: Host;
   /**
-   * Shows the stored status of every resource. Call it only when the operator has nothing left to do, because a stored
-   * status may be outdated until then.
+   * Shows the stored status of every resource. Call it only after all work has ended. Until then, a stored status may
+   * be outdated.
    */
   settled(): void;
 }
 
 export function showHost(view: LiveView, host: Host): ShownHost {
-  /** UIDs of resources whose status this process wrote or confirmed. */
+  /** UIDs of the resources whose status is up to date, because this process wrote or confirmed it. */
   const known = new Set<string>();
   const show = (kind: KindName, key: ResourceKey) => {
     const resource = host.resources(kind).get(key);

@@ -1,6 +1,6 @@
 /**
- * Live view of policies and exports. A terminal is redrawn in place, at most four times a second. Other outputs get a
- * line for each change, and a reason when nothing changes for long.
+ * Live view of policies and exports. On a terminal, the view is redrawn in place, at most four times a second. Other
+ * outputs get a line for each change. If a resource does not change for a long time, a line gives the reason.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ import { RequestPace, UpdatePace } from './rates.ts';
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** Returns the flags with which other logfleet commands find the resource. */
+  /** Returns the flags that another logfleet command needs to select the resource, such as `-n logging`. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
   /** Returns how to resume the whole operator. Undefined if it is not paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;
@@ -26,8 +26,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms without a new line about a resource, after which the view prints why the resource makes no progress. The
- * time doubles after each such line.
+ * Time in ms after which the view explains why a resource makes no progress, if nothing was printed about it since.
+ * This time doubles after each explanation.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -36,7 +36,7 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** State and numbers in the last printed line. A new line is printed only when they change. */
+  /** Identifies the state and numbers in the last printed line. A new line is printed only when they change. */
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;
@@ -67,7 +67,10 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a new or changed resource. If the output is not a terminal, a resource without status prints nothing. */
+  /**
+   * Shows a new or changed resource. If the output is not a terminal, nothing is printed until the resource has a
+   * status.
+   */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {

@@ -1,10 +1,10 @@
-/** Rates for live views: requests per second, and upgraded collectors per minute. */
+/** Measures the rates that live views show: requests per second, and upgraded collectors per minute. */
 import type { AnyResource } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
-/** Returns metrics that call `onStart` immediately before each request to the log service (B1). */
+/** Wraps metrics so that `onStart` is called immediately before each request to the log service (B1). */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
     counter: (...args) => metrics.counter(...args),
@@ -25,10 +25,10 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
 
 const longestSeconds = 5;
 
-/** Measures requests per second over whole seconds. Shorter times could show a rate above the service's limit. */
+/** Measures requests per second over whole seconds. A shorter period could show a rate above the service's limit. */
 export class RequestPace {
   #firstMs: number | undefined;
-  /** Start times in ms of all requests of the last `longestSeconds` seconds. */
+  /** Start times, in ms, of all requests in the last `longestSeconds` seconds. */
   #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
@@ -49,18 +49,21 @@ const periodMs = 60_000;
 /** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Numbers of upgraded collectors, each with the time at which it was first seen. Contains all numbers of the last
-   * minute, and the last number before that.
+   * Number of upgraded collectors after each change, with the time of the change. The first sample is the number at the
+   * start of the last minute.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Records the current number of upgraded collectors. A resource whose status lacks this number is ignored. */
+  /** Records the current number of upgraded collectors. Does nothing if the status has no such number yet. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
   }
 
-  /** Returns the upgraded collectors per minute. Undefined in the first second. */
+  /**
+   * Returns the upgraded collectors per minute. Undefined for the first second, because such a short period gives no
+   * useful rate.
+   */
   perMinute(nowMs: number): number | undefined {
     while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();
     const [first] = this.#samples;
