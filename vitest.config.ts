@@ -22,10 +22,10 @@ const processors = Math.max(2, availableParallelism() - 1);
 
 const working = { sequence: { groupOrder: 0 }, maxWorkers: processors };
 const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
-/** Tests that start many programs at the same time have a longer time limit. */
+/** Settings for tests that start many programs at the same time. These tests get a longer time limit. */
 const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
-/** Tests that `make soak` runs with more cases (`test/support/random-runs.ts`). */
+/** Tests for which `make soak` runs more random cases (`test/support/random-runs.ts`). */
 const testsOfMany = [
   'simulator/test/log-data/made-up-data.test.ts',
   'simulator/test/search/status.test.ts',

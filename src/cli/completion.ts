@@ -1,4 +1,4 @@
-/** `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. */
+/** `logfleet completion SHELL`: prints a script that lets a shell complete commands, flags and fixed values. */
 import type { Command, Option } from 'commander';
 import { type CommandContext, exitStatus } from './context.ts';
 

@@ -81,7 +81,7 @@ export function addClusterOptions(command: Command): Command {
   return command
     .option(
       '--kubeconfig <file>',
-      'Path of the kubeconfig (default: the kubeconfig of kubectl; in a pod, the service account).',
+      'Path of the kubeconfig (default: the same as in kubectl; in a pod, its service account).',
     )
     .option('--context <name>', 'Context of the kubeconfig (default: the current context).');
 }

@@ -130,7 +130,7 @@ function renderSilence({ namespace, renewedMs }: OperatorVersion): string {
 
 function describeUnknown(error: LogfleetError): string {
   if (error.code !== 'host.forbidden') return `The version of the operator is unknown: ${error.message}`;
-  return 'The version of the operator is unknown, because you have no permission to list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view there.';
+  return 'The version of the operator is unknown, because you have no permission to list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view in that namespace.';
 }
 
 /** Returns a warning if this program and the operator differ in their major or minor version. */
@@ -139,7 +139,7 @@ function skewWarning(own: string, { namespace, version = '' }: OperatorVersion):
   if (ours === undefined || theirs === undefined || ours === theirs) return undefined;
   return (
     `warning: the operator in namespace ${namespace} has version ${version}, and this program has version ${own}. ` +
-    `validate and plan may judge manifests differently than the operator. Install logfleet ${theirs} on this machine, or upgrade the operator.`
+    `So logfleet validate and logfleet plan may accept other manifests than the operator. Install logfleet ${theirs} on this machine, or upgrade the operator.`
   );
 }
 

@@ -1,17 +1,17 @@
 /**
- * `CommandContext` of the real process. The first signal asks the command to clean up and end. A second signal ends the
- * process immediately, which loses no state.
+ * Implements `CommandContext` with the real streams, environment and signals of the process. After the first signal,
+ * the command cleans up and ends. A second signal ends the process immediately, without losing state.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
 
 /**
- * Maximum time in ms between two signals that count as one. A Ctrl-C can reach this process twice: from the terminal,
- * and from `bin/logfleet.js`.
+ * Maximum time in ms between two signals that count as one. Ctrl-C can send two signals to this process: from the
+ * terminal, and from `bin/logfleet.js`.
  */
 const sameWishMs = 300;
 
-/** Exit status when the reader of stdout closes the pipe: 128 plus SIGPIPE. */
+/** Exit status when the program that reads stdout has closed the pipe: 128 plus the number of SIGPIPE. */
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {
@@ -29,7 +29,9 @@ export function processContext(): CommandContext {
   };
 }
 
-/** Resolves when all output is written. Without this wait, `process.exit` would lose output. */
+/**
+ * Resolves when all output is written. Call it before `process.exit`, which discards output that is not written yet.
+ */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
@@ -39,7 +41,7 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // The terminal was closed, and SIGHUP ends the command.
+    // This error means that the terminal was closed. Then SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
     // If stderr cannot be written, the command continues without the lost lines.
     if (stream === process.stderr) return;

@@ -45,7 +45,7 @@ export interface Run {
   command: string;
 }
 
-/** Returns the parser of the command line. The parser writes the exit status of the command to `run`. */
+/** Returns the parser of the command line. After a command has ended, `run` contains its exit status. */
 export function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
@@ -99,7 +99,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With `--exit-code`, exit status 1 means that there is something to do. Errors need a different exit status.
+    // With `--exit-code`, exit status 1 means that there is something to do. So errors need a different exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -117,11 +117,14 @@ function addRun(program: Command, runs: Runs): void {
     .option('--operator-namespace <namespace>', "Namespace of the operator's lease.")
     .option('--leader-election', 'Elect a leader among the replicas of the operator (default in a cluster).')
     .option('--no-leader-election', 'Run as the only replica.')
-    .option('--watch', 'With DIR: do not end when all resources have finished, but wait for changes of the manifests.')
+    .option(
+      '--watch',
+      'Keep running after all resources have finished, and follow changes of the manifests. Needs DIR.',
+    )
     .addOption(new Option('--dir <dir>').hideHelp())
     .option(
       '--volume <name=dir>',
-      'Name of a volume to which exports write, and its directory. Repeatable.',
+      'Use the directory DIR as the volume NAME, to which exports write. Can be repeated.',
       volumeFlag,
     )
     .option(
@@ -151,7 +154,7 @@ function addRun(program: Command, runs: Runs): void {
 function addCompletion(program: Command, runs: Runs): void {
   program
     .command('completion')
-    .description('Print a script with which a shell completes commands and flags.')
+    .description('Print a script that lets a shell complete commands and flags.')
     .addArgument(new Argument('<SHELL>', 'Shell for which the script is.').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', example('logfleet completion bash', 'logfleet completion fish | source'))
     .action(
@@ -179,9 +182,12 @@ function addManifests(program: Command, runs: Runs): void {
     )
     .option(
       '--notification-secret <name>',
-      'Add what notifications need: the name of the Secret with their webhook, and the right to read it.',
+      'Let the operator send notifications to the webhook in this Secret. Adds the right to read the Secret.',
     )
-    .option('--export-jobs', 'Add what exports in Kubernetes Jobs need: the rights, and the image of their pods.')
+    .option(
+      '--export-jobs',
+      'Let exports run in Kubernetes Jobs. Adds the rights that the Jobs need, and the image of their pods.',
+    )
     .addHelpText(
       'after',
       example(
@@ -217,7 +223,7 @@ function refuseMixedHosts(command: Command): void {
   if (flag) throw new UsageError(`${flag} is for a cluster, but ${directory} is a directory: remove one of them`);
 }
 
-/** Returns whether a flag is on the command line. `attribute` is its name in the options. */
+/** Returns true if the command line contains the flag. `attribute` is the flag's name in the parsed options. */
 function isGiven(command: Command, attribute: string): boolean {
   return command.getOptionValueSource(attribute) === 'cli';
 }
@@ -249,14 +255,17 @@ function addPlan(program: Command, runs: Runs): void {
   addTargetOptions(command)
     .option(
       '-A, --all-namespaces',
-      'Take the policies of all namespaces into account. Fails if you have no permission to list them.',
+      'Read the policies of all namespaces, which can select the same collectors. Fails if you may not list them.',
     )
     .option(
       '--assume-upgrade <duration>',
       'Assumed duration of one upgrade (default: the measured duration of earlier upgrades, else 3m).',
       duration,
     )
-    .option('--exit-code', 'Exit status 0 if there is nothing to do, 1 if there is something to do, 2 after an error.')
+    .option(
+      '--exit-code',
+      'End with status 0 if there is nothing to do, with 1 if there is something to do, and with 2 after an error.',
+    )
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml', 'markdown'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
     .addHelpText(
@@ -274,7 +283,7 @@ function addFleet(program: Command, runs: Runs): void {
   addTargetOptions(command)
     .option(
       '--policy <policy>',
-      'Policy whose Secret the command uses: its name, or a file. Without SELECTOR, the command also uses its selector.',
+      'Name or file of a policy. The command uses the Secret of the policy and, without SELECTOR, also its selector.',
     )
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'csv'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
@@ -324,7 +333,7 @@ function addRolloutCommands(program: Command, runs: Runs): void {
   addPersonCommand(
     program,
     'retry',
-    'Continue the stopped rollout of a policy, retry its failed upgrades, or repeat the failed runs of a schedule.',
+    'Continue a stopped rollout, retry the failed upgrades of a policy, or repeat the failed runs of a schedule.',
   ).action(runs(() => import('./person/rollout-request.ts').then(({ retryCommand }) => retryCommand)));
   addPersonCommand(program, 'abort', 'Abort a rollout: start no more upgrades in it.').action(
     runs(() => import('./person/rollout-request.ts').then(({ abortCommand }) => abortCommand)),
@@ -349,7 +358,7 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
     .option('--all', 'All resources of the operator, in all namespaces.')
     .option(
       '--operator-namespace <namespace>',
-      'With --all: namespace of the operator (default: the namespace that contains its Lease).',
+      'Namespace of the operator to which --all applies (default: the namespace that contains its Lease).',
     )
     .hook('preAction', () => refuseMixedTargets(command))
     .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
@@ -398,7 +407,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
   const command = program
     .command('export')
     .description(
-      'Export each row that a query finds exactly once. A SearchExport in a manifest, or flags, define the export.',
+      'Export all rows that a query finds, each row once. A SearchExport in a manifest defines the export, or flags do.',
     )
     .argument(
       '[FILE]',
@@ -409,19 +418,22 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
-  // All flags that were added up to this line define an export, so they are errors if the command line also names a
-  // manifest.
+  // All flags defined so far describe an export. They are errors if the command line also names a manifest.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
-    .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
+    .option(
+      '--name <name>',
+      'Name of the export (default: export). If FILE contains several exports, the name selects one of them.',
+    )
     .option('-n, --namespace <namespace>', 'Namespace for manifests that do not specify one (default: "default").')
     .option(
       '--volume <name=dir>',
-      'With FILE: name of a volume to which the export writes, and its directory. Repeatable.',
+      'Use the directory DIR as the volume NAME, to which the manifest FILE writes the export. Can be repeated.',
       volumeFlag,
     )
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
-  // Without a terminal, only errors are logged by default, because warnings would repeat lines of the live view.
+  // If the output is not a terminal, the default level is `error`, because warnings would repeat lines of the live
+  // view.
   addLogOptions(command, isOnTerminal ? 'warn' : 'error')
     .addHelpText(
       'after',
@@ -436,7 +448,9 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     .action(runs(() => import('./export/export.ts').then(({ exportCommand }) => exportCommand)));
 }
 
-/** Throws a `UsageError` for flags that do not apply with, or without, a manifest. */
+/**
+ * Throws a `UsageError` if a flag does not apply because the command line names a manifest, or because it names none.
+ */
 function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
   const [file] = command.args;
   if (file !== undefined) {
@@ -461,14 +475,14 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/** Returns the option names of the flags for object stores that have no effect on this destination. */
+/** Returns the option names of those flags for object stores that have no effect on the destination `place`. */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
   const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));
   return isOtherStore ? flagsOfS3 : storeAttributes;
 }
 
-const storeAttributes = storeFlags('').map(({ attribute }) => attribute);
+const storeAttributes = storeFlags().map(({ attribute }) => attribute);
 
 function addVerify(program: Command, runs: Runs): void {
   const command = program
@@ -478,22 +492,22 @@ function addVerify(program: Command, runs: Runs): void {
     )
     .argument(
       '<MANIFEST>',
-      'The manifest.json of an export, or the folder that contains it: a path, s3://…, gs://… or https://…. A local folder may contain several exports.',
+      'The manifest.json of an export, or its folder. Write a path or an address (s3://…, gs://… or https://…). A local folder may contain several exports.',
     )
     .option(
       '--schedule',
-      'Verify all runs of a schedule. MANIFEST is then the folder of the schedule, such as /srv/exports/logging/errors.',
+      'Verify all runs of a schedule. For MANIFEST, write the folder of the schedule, such as /srv/exports/logging/errors.',
     )
-    .option('--manifests-only', 'With --schedule: do not read the data files of the runs.')
+    .option('--manifests-only', 'Do not read the data files of the runs. Needs --schedule.')
     .option(
       '--from <time>',
-      'With --schedule: start of the time range that the runs must cover (default: the start of the schedule).',
+      'Start of the time range that the runs must cover (default: the start of the schedule). Needs --schedule.',
     )
     .option(
       '--to <time>',
-      'With --schedule: end of the time range that the runs must cover (default: the end of the last run).',
+      'End of the time range that the runs must cover (default: the end of the last run). Needs --schedule.',
     );
-  for (const { option } of storeFlags('With s3://')) command.addOption(option);
+  for (const { option } of storeFlags()) command.addOption(option);
   command
     .addOption(oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'))
     .addHelpText(
@@ -579,7 +593,10 @@ With DIR, the credentials are in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
-/** Makes the parser write to the context's streams, and throw errors instead of ending the process. */
+/**
+ * Makes the command's parser write to the context's streams. On errors, the parser throws instead of ending the
+ * process.
+ */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
   command.exitOverride().configureOutput({
@@ -622,8 +639,8 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * Returns whether a flag ignores environment variables. `-o` of `export` does, because the variable of `-o` contains
- * the output format of other commands, such as `json`.
+ * Returns whether a flag ignores environment variables. This is true for `-o` of `export`, because its variable would
+ * be `LOGFLEET_OUTPUT`, which sets the output format of other commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';

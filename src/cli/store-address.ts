@@ -18,7 +18,9 @@ export function isContainerAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
-/** Returns the parts of an address. Undefined if the text is a path. `endpoint` is the value of `--endpoint`. */
+/**
+ * Splits an address into its parts. Returns undefined if the text is a path. `endpoint` is the value of `--endpoint`.
+ */
 export function readStoreAddress(text: string, endpoint: string | undefined): StoreAddress | undefined {
   if (isContainerAddress(text)) return readContainerAddress(text, endpoint);
   const [, scheme, bucket = '', folder = ''] = /^(s3|gs):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];

@@ -172,10 +172,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Rows are written before the success message, because the write fails if the reader of stdout has closed the pipe.
+  // Rows are written before the success message. If the reader of stdout has closed the pipe, the message never appears.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // The message must not point to `logfleet get`, because the export's status exists only in this process.
+  // Prints all incomplete intervals, because the status exists only in this process and cannot be read later.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -306,7 +306,7 @@ function unusedSecrets(
   const ofStore = storeSecretName(destination);
   const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore }));
   if (unused.length === 0) return undefined;
-  const ignored = `The export does not use these Secrets of --secret: ${unused.join(', ')}.`;
+  const ignored = `The export does not use these Secrets from --secret: ${unused.join(', ')}.`;
   if (byFlags) return `${ignored} A Secret with the credentials of the log service needs the key baseURL.`;
   return `${ignored} The export needs the Secret ${wanted}: add its file with --secret, or change spec.credentialsSecretRef.name in the manifest.`;
 }

@@ -65,7 +65,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
   choice('output.partitionBy', '<period>', 'Folders of the files by time; None with -o -', ['None', 'Day', 'Hour']),
   field('parallelism', '<n>', 'Maximum number of search jobs that run at the same time (default: 4).', wholeNumber),
-  field('limits.maxMessages', '<n>', 'Start no further search after this number of rows.', wholeNumber),
+  field('limits.maxMessages', '<n>', 'Start no further search when the export has this number of rows.', wholeNumber),
   field(
     'limits.maxBytesScanned',
     '<size>',
@@ -75,33 +75,37 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'incompletePolicy',
     '<policy>',
-    'Whether an export that may lack rows fails, or keeps its rows and is marked as incomplete',
+    'Fail the export if rows may be missing, or keep its rows and mark it as incomplete',
     ['Fail', 'Keep'],
   ),
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing. With Digest, the log service sums up number, sizes and times of the rows after the searches. With Count, only numbers of rows are compared, mostly those that the searches report',
+    'How to prove that no row is missing. With Digest, the log service computes the number, sizes and times of all rows again, and logfleet compares them. With Count, logfleet compares only the number of rows',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),
-  ...storeFlags('With -o s3://'),
+  ...storeFlags(),
 ];
 
-/** Defines the flags for an S3 store. The parameter `condition` says when the flags apply, and ends each help text. */
-export function storeFlags(withS3: string): readonly FieldFlag[] {
+/** Defines the flags for an object store. */
+export function storeFlags(): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [
-    field(`${path}.endpoint`, '<url>', `${withS3}: address of the S3 store (default: Amazon S3).`),
-    field(`${path}.region`, '<name>', `${withS3}: region of the S3 bucket (default: AWS_REGION, else us-east-1).`),
+    field(`${path}.endpoint`, '<url>', 'Address of the object store (default: the public address of its provider).'),
+    field(
+      `${path}.region`,
+      '<name>',
+      'Region of the bucket (default: AWS_REGION, else us-east-1). Applies only to s3:// addresses.',
+    ),
     field(
       `${path}.forcePathStyle`,
       '',
-      `${withS3}: name the S3 bucket in the path of URLs instead of the host name, as many stores require.`,
+      'Write the bucket into the path of URLs instead of the host name. Applies only to s3:// addresses.',
       undefined,
       'path-style',
     ),
-    field(`${path}.insecure`, '', `${withS3}: allow an http:// endpoint.`),
+    field(`${path}.insecure`, '', 'Allow an endpoint that begins with http://.'),
   ];
 }
 

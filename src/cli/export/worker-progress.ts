@@ -85,7 +85,9 @@ export class WorkerProgress {
     } catch (error) {
       // Each later write would fail with the same error, so the worker stops writing its progress.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
-      log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
+      log.info('cannot write the progress of this worker to the status of the export', {
+        error: asLogfleetError(error),
+      });
     }
     this.#plan();
   }

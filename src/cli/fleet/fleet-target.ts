@@ -92,7 +92,7 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
   if (policy && found.length === 1) return policy;
   throw new UsageError(
     policy
-      ? `${place.label} has several policies ${name} (${namesOf(found)}): select the namespace with -n`
+      ? `${place.label} has several policies with the name ${name} (${namesOf(found)}): select a namespace with -n`
       : `${place.label} has no policy ${name}`,
   );
 }
@@ -108,7 +108,7 @@ async function onlySecret(place: FleetPlace, secrets: SecretReader): Promise<Res
   if (secret && used.size === 1) return secret;
   if (secret) {
     throw new UsageError(
-      `the policies of ${place.label} use ${used.size} Secrets: choose one of the policies with --policy NAME (${namesOf(policies)})`,
+      `the policies of ${place.label} use ${used.size} Secrets: select one of these policies with --policy NAME: ${namesOf(policies)}`,
     );
   }
   if (place.takesVariables) {

@@ -1,4 +1,7 @@
-/** `logfleet approve`: approves a stage. The approval names rollout and stage and cannot approve a later one. */
+/**
+ * `logfleet approve`: approves a stage of the current rollout. The approval contains the rollout's id and the stage's
+ * name, so it never applies to a later rollout or stage.
+ */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -25,8 +28,8 @@ export const approveCommand = personCommand(
 );
 
 /**
- * Returns the stage that an approval without a stage name approves: it waits for approval, or none of its collectors
- * reached the target version.
+ * Returns the stage that `logfleet approve` approves if the user names no stage. This is a stage that waits for
+ * approval, or a stage that stopped the rollout because none of its collectors reached the target version.
  */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
@@ -43,7 +46,10 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${advice}`);
 }
 
-/** Returns a stage whose approval no operator has read yet. A new approval would replace that unread approval. */
+/**
+ * Returns a stage whose approval is in the annotation, but was not read by an operator yet. A new approval would
+ * replace this approval.
+ */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
   { id, actions = [] }: Rollout,
@@ -64,8 +70,8 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns the suffix of an approval. It makes a second approval of the same stage differ from the first approval,
- * because the operator ignores an annotation that has not changed.
+ * Returns a suffix for the annotation of an approval. Without the suffix, a second approval of a stage would be equal
+ * to the first approval, and the operator would ignore it.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;

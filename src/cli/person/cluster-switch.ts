@@ -63,7 +63,7 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
   if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${advice}`);
   if (others.length === 0) return namespace;
   throw new UsageError(
-    `the namespaces ${namespaces.join(' and ')} have an operator each; select one operator with --operator-namespace`,
+    `each of the namespaces ${namespaces.join(' and ')} has an operator; select one of them with --operator-namespace`,
   );
 }
 
@@ -78,7 +78,7 @@ async function listLeases(client: ApiClient, advice: string): Promise<readonly s
   }
 }
 
-/** Returns whether the namespace has an operator's Lease. Also true if the user may not read Leases. */
+/** Returns true if the namespace has the Lease of an operator, or if the user may not read Leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
     return (await client.find(objectPath('leases', namespace, operatorLeaseName))) !== undefined;
@@ -100,7 +100,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
   await client.call({
     method: 'PATCH',
     path: objectPath('configmaps', namespace, settingsName),
-    // With `force`, the patch also changes a key that another field manager owns.
+    // With `force`, the patch also overwrites a key that another field manager owns.
     query: { fieldManager: 'logfleet-cli', force: 'true' },
     contentType: 'application/apply-patch+yaml',
     body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [pausedMember]: String(paused) } },
@@ -109,14 +109,11 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 
 /** Pauses and resumes the whole operator. In a cluster, it writes a ConfigMap; in a directory, a request file. */
 export interface OperatorSwitch {
-  /** Place of the resources, such as `in ./policies`. Messages show it after the word "everything". */
+  /** Text that says where the resources are, such as `in ./policies`. In messages, it follows the word "everything". */
   readonly scope: string;
   /** Flags with which another command selects the same operator. Each flag follows a space. */
   readonly flags: string;
-  /**
-   * Returns the cause of the operator's pause. Messages show it after "paused by". Undefined if the operator is not
-   * paused.
-   */
+  /** Returns the cause of the pause, which messages show after "paused by". Undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**

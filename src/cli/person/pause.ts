@@ -63,8 +63,8 @@ function renderResumption(
 }
 
 /**
- * Returns a sentence that says what pauses the whole operator. Undefined if the operator is not paused, or if this is
- * unknown.
+ * Returns a sentence that says what pauses the whole operator. Undefined if the operator is not paused, or if the
+ * reader cannot find out.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {
@@ -95,7 +95,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result of the command as text. It follows words such as "everything in ./policies: ". */
+  /** Result of the command. The command prints it after a prefix such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }

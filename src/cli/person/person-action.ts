@@ -1,6 +1,6 @@
 /**
- * Code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. They write annotations, because a GitOps tool
- * would undo changes of the spec.
+ * Common code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. They write annotations instead of
+ * changing the spec, because a GitOps tool would undo a change of the spec.
  */
 
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';
@@ -16,11 +16,11 @@ import type { Annotation, ResourceReader } from '../resources/resource-reader.ts
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
-  /** Annotation that the command writes. Undefined if the resource already has the annotation. */
+  /** Annotation to write. Undefined if the resource already has this annotation. */
   readonly annotation: Annotation | undefined;
   /** Result, printed after the name of the resource. */
   readonly report: string;
-  /** True if the requested action has no effect. The exit status of the command is then 1. */
+  /** True if the command cannot do what the user asked for. Its exit status is then 1. */
   readonly isIneffective?: boolean;
 }
 
@@ -46,8 +46,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
-      // If no operator runs, the command prints a warning, because a request has no effect and the status may be
-      // outdated.
+      // Without an operator, nobody processes the request, and the shown status may be outdated. In this case, the
+      // command prints a warning.
       const idle = await reader.idleNote();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();
@@ -58,8 +58,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
 type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
 
 /**
- * Returns a function that calls `decide` with a policy and its current rollout. The function throws if the policy has
- * no rollout.
+ * Returns a function that passes a policy and its current rollout to `decide`. The function throws if the policy has no
+ * rollout.
  */
 export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
@@ -70,7 +70,7 @@ export function rolloutAction<Options extends TargetOptions>(
       const { kind, metadata } = resource;
       const end = commandLine('pause', resource, options);
       throw new UsageError(
-        `${referenceOf(kind, metadata)} is a ${kind}, but only a CollectorVersionPolicy has a rollout to ${name}. Searches are retried automatically. To stop them, delete the manifest or run: ${end}`,
+        `${referenceOf(kind, metadata)} is a ${kind} and has no rollout. logfleet ${name} needs a CollectorVersionPolicy. Searches are retried automatically. To stop them, delete the manifest or run: ${end}`,
       );
     }
     const { status } = resource;
@@ -92,7 +92,7 @@ export function renderPaused(resource: AnyResource, options: TargetOptions): str
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;
 }
 
-/** Returns the error that a command throws if it has nothing to do. `message` says why. */
+/** Returns the error that a command throws if it has nothing to do. `message` is the reason. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }

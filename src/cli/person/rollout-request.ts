@@ -1,6 +1,6 @@
 /**
- * `logfleet retry` and `logfleet abort`: write a request into an annotation. The time in the request makes each request
- * different.
+ * `logfleet retry` and `logfleet abort`: write a request into an annotation. The request contains the current time, so
+ * that the operator recognizes a repeated request as new.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -59,12 +59,12 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Counts the failed and the stalled runs of a schedule that `logfleet retry` starts again. */
+/** Counts the failed runs and the stalled runs of a schedule. `logfleet retry` starts these runs again. */
 function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
   return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
 }
 
-/** Returns whether `logfleet retry` has anything to retry. */
+/** Returns true if `logfleet retry` would have an effect on the resource. */
 export function canRetry(resource: AnyResource): boolean {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {
@@ -103,8 +103,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether a retry would upgrade any collector. The number of failed collectors decides, because the lists in
- * the status can be incomplete.
+ * Returns whether a retry would upgrade any collector. The check uses the number of failed collectors, because the
+ * status does not list all of them.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
@@ -115,12 +115,15 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reasons for which collectors are skipped. `logfleet retry` upgrades collectors that were skipped for one of these
- * reasons.
+ * Reasons for which a collector was skipped before its upgrade. After `logfleet retry`, the operator tries again to
+ * upgrade the collector.
  */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
-/** Returns how the rollout ended, such as `is already aborted`. Undefined if it can still be aborted. */
+/**
+ * Returns a text that says how the rollout ended, such as `is already aborted`. Undefined if the rollout can still be
+ * aborted.
+ */
 function overBy({ status }: CollectorVersionPolicy): string | undefined {
   if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
   return conditionOf(status, 'Ready')?.reason === reasons.rolledBack ? 'is already rolled back' : undefined;

@@ -28,19 +28,19 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Cause of the operator's pause. Messages show it after "paused by". Undefined if the operator is not paused. */
+  /** Cause of the pause, if the operator is paused. Messages show it after "paused by". */
   readonly pausedBy: string | undefined;
   /** Maximum duration of the planning in ms, counted from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure after which planning is retried. */
+  /** Called after each failed attempt to plan that will be repeated. */
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
 /**
- * Plan of one export. The kind is `complete` if the export has ended. The kind is `waiting` if all data of the export
- * is too new to be searched before `untilMs` (E11).
+ * Plan of one export. With kind `complete`, the export has already ended. With kind `waiting`, all its data is too new
+ * to be searched before `untilMs` (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
@@ -49,19 +49,21 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
   | Problem<SearchExport>
 );
 
-/** Estimated rows, searches, requests and duration, including what is already exported. */
+/**
+ * Estimates for the whole export: rows, searches, requests and duration. They include rows that were already exported.
+ */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** End of the data that is old enough to be searched now. */
+  /** End of the data that can be searched now. Later data is still too new. */
   readonly settledMs: number;
   readonly toMs: number;
-  /** Planned number of search jobs, including jobs that only count. */
+  /** Planned number of search jobs, including search jobs that only count rows. */
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
   /** Bytes that the planned searches scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
-  /** Cost of the digest, with which the exported rows are checked (E6). Undefined if the export uses no digest. */
+  /** Cost of the digest, an aggregation that checks the exported rows (E6). Undefined if the export uses no digest. */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
   /** One sentence for each obstacle of the export. */
@@ -78,10 +80,12 @@ interface PlannedDigest {
 /** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Maximum rounding error of the service's clock in ms, because the clock shows whole seconds (E11). */
+/** Maximum error in ms of times that the service's clock shows, because it shows only whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
-/** Approximate number of requests that were already sent for planning an export. */
+/**
+ * Approximate number of requests that planning an export needs. They are already sent when the duration is estimated.
+ */
 const requestsOfPlanning = 6;
 
 /** Plans the exports, and resolves to the plans in the same order. Rejects on abort and on unexpected errors. */
@@ -145,7 +149,10 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns what planning needs to know about an export, such as its query and time range. */
+/**
+ * Returns the export's task, such as its query and time range, from which searches are planned. Throws if the spec is
+ * invalid.
+ */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -190,8 +197,8 @@ function figuresOf(
 }
 
 /**
- * Returns how many bytes the log service scans: once over the whole time range (`ofRange`), and in all searches of the
- * export (`ofSearches`). Undefined if unknown.
+ * Returns two estimates of the bytes that the log service scans: `ofRange` for one scan of the whole time range, and
+ * `ofSearches` for all searches of the export. Undefined if unknown.
  */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,
@@ -202,14 +209,14 @@ function scansOf(
   if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
   if (rowsBasis === 'Counted' && segments.length > 1) {
     const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-    // Counting has scanned the whole time range once, so `ofCounts` is the size of the range. The searches also scan
-    // the newest segment (`ofFirst`) and the other segments (`remaining`). The size of the other segments is estimated
-    // in proportion to their duration.
+    // `ofSearches` is the sum of three scans. Counting has scanned the whole time range (`ofCounts`), and the first
+    // search has scanned the newest segment (`ofFirst`). The size of the other segments (`remaining`) is estimated from
+    // their duration.
     const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
     return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
   }
-  // A search that returns only a part of the rows has scanned only the bytes of this part. The estimate assumes the
-  // same number of bytes for each row.
+  // If the first search returned only some of the rows, it scanned only the bytes of these rows. The estimate for all
+  // rows assumes that each row has the same number of bytes.
   const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
   return { ofRange, ofSearches: ofRange + ofCounts };
 }
@@ -243,7 +250,7 @@ function hindrancesOf(
   }
   const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // A search that is running at the limit is not stopped, so an export can exceed `maxMessages`.
+    // When the export reaches `maxMessages`, searches that already run continue. So the export can exceed the limit.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

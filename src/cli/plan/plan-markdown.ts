@@ -10,7 +10,7 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** First line of the output. By this line, a later CI run finds the comment that an earlier CI run wrote. */
+/** First line of the output. A CI run uses this line to find and replace the comment of an earlier run. */
 export const planMarker = '<!-- logfleet plan -->';
 
 interface AllPlans {
@@ -153,10 +153,13 @@ function code(name: string): string {
 const formatting = /[\\`*_{}[\]<>|~]/g;
 /** Characters that begin a Markdown heading or list. */
 const leadingSign = /^(?=[-+#])/;
-/** Characters that mention a person, an issue or a label on GitHub or GitLab. */
+/** Characters that GitHub or GitLab turns into a mention of a person, an issue or a label, if a word follows. */
 const mentions = /([@#!$%&])(?=\w)/g;
 
-/** Returns a text that Markdown shows unchanged, on one line. Zero-width spaces prevent mentions. */
+/**
+ * Escapes a text so that Markdown shows it unchanged on one line. Adds zero-width spaces, so that the text mentions
+ * nobody.
+ */
 export function escapeMarkdown(text: string): string {
   const escaped = printable(text).replaceAll(formatting, '\\$&').replace(leadingSign, '\\');
   return escaped.replaceAll(mentions, '$1\u200B').replaceAll('&', '&amp;');

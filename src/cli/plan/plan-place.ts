@@ -1,6 +1,6 @@
 /**
- * Opens the source of existing resources for `logfleet plan`: a directory, a cluster, or neither. It only reads, and
- * warns about what the user may not read.
+ * Opens the source from which `logfleet plan` reads existing resources: a directory, a cluster, or neither. Only reads.
+ * Prints a warning if the user lacks the permission to read some resources.
  */
 import { renderFinding } from '../../api/finding.ts';
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
@@ -20,11 +20,11 @@ const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', S
 export interface PlanPlace {
   readonly namespace: string;
   policies(): Promise<readonly CollectorVersionPolicy[]>;
-  /** Returns the existing export or schedule, including its status. Undefined if it does not exist. */
+  /** Returns the existing export or schedule with its status. Undefined if the export or schedule does not exist. */
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may supply credentials when the Secret is missing. */
+  /** True if credentials may come from environment variables when the Secret does not exist. */
   readonly takesVariables: boolean;
   settings(): OperatorSettings;
   close(): Promise<void>;
@@ -76,13 +76,15 @@ async function placeInDirectory(
   };
 }
 
-/** Opens a cluster. The plan ignores a pause of the whole operator, because no flag names the operator. */
+/**
+ * Opens a cluster. A cluster can have several operators, and `plan` has no flag that selects one. So the plan ignores a
+ * pause of the whole operator.
+ */
 function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
   const namespace = options.namespace ?? reader.defaultNamespace;
   const { ledgers } = reader;
   /**
-   * Awaits a read from the cluster. If the user lacks the permission, prints the warning and returns the result of
-   * `instead`.
+   * Reads from the cluster. If the user lacks the permission, prints the warning and returns the result of `instead`.
    */
   const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {

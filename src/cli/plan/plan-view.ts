@@ -47,7 +47,7 @@ const factsLayout = { margin: 2, nameWidth: 11 };
 /** Plan of a resource whose planning did not fail. */
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
-/** Renders plans, separated by empty lines. Resources whose planning failed are omitted. */
+/** Renders plans, separated by empty lines. Omits resources whose planning failed. */
 export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   return outlooks
@@ -79,7 +79,9 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the text after the resource's name in the title of a plan, such as `: nothing to do yet`. */
+/**
+ * Returns the end of a plan's title, such as `: nothing to do yet`. In the title, it follows the name of the resource.
+ */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)
@@ -92,7 +94,8 @@ export function titleOf(outlook: Plan): string {
 }
 
 /**
- * Returns the named values of a plan, such as requests and duration. Returns an empty list if there is nothing to do.
+ * Returns the values that the plan shows with a label, such as requests and duration. Returns an empty list if there is
+ * nothing to do.
  */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
@@ -127,7 +130,7 @@ function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicy
       'Approvals',
       approvals === ''
         ? undefined
-        : `needed for ${wordFor(needed.length, 'stage', 'stages')} ${approvals}; planned times assume immediate approval`,
+        : `${wordFor(needed.length, 'stage', 'stages')} ${approvals} ${wordFor(needed.length, 'needs', 'need')} an approval; the planned times assume immediate approval`,
     ],
     [
       'Later',
@@ -165,7 +168,10 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-/** Renders the first maintenance windows of a plan. No upgrade starts in the last `lastMs` of a window. */
+/**
+ * Renders the first maintenance windows in a plan. Shows when the last upgrade of a window can start, which is `lastMs`
+ * before the window ends.
+ */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;
@@ -220,7 +226,7 @@ function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string
   return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns a text for each stage, which names the collectors that are upgraded first. */
+/** Returns one text for each stage that upgrades collectors. It names the first collectors that are upgraded. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
@@ -289,7 +295,7 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
 }
 
-/** Returns the destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
+/** Returns a text that names the export's destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
 function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: claim }: DestinationSpec): string {
   if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
   const { prefix } = s3 ?? azureBlob ?? gcs ?? {};

@@ -50,8 +50,8 @@ interface Plans extends Planned {
 const defaultTimeoutMs = 10 * 60_000;
 
 /**
- * Runs `logfleet plan`. Resolves to 2 for an invalid manifest and to 1 for a failed plan. With `--exit-code`, 1 means
- * that something is to do, and a failed plan resolves to 2.
+ * Runs `logfleet plan`. Returns exit status 2 for an invalid manifest, and 1 for a failed plan. With `--exit-code`,
+ * status 1 means that there is something to do, and a failed plan returns 2.
  */
 export async function planCommand(
   files: readonly string[],
@@ -121,7 +121,8 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Exports are planned after policies, because the planning of policies measures how fast the service answers.
+    // Exports are planned after the policies. Otherwise, both would share the request limits at the same time, and the
+    // response times measured for the estimates would be too long.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

@@ -1,6 +1,6 @@
 /**
- * Plans policies with the operator's reconciler, but without write access. Planning ends at its timeout with a result
- * for each policy in `wanted`.
+ * Plans policies with the operator's reconciler, but without write access. If time runs out, each unplanned policy in
+ * `wanted` gets an error as its result.
  */
 
 import type { Accounts } from '../../account/accounts.ts';
@@ -30,7 +30,7 @@ export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called after each failure, before planning is tried again. */
+  /** Called after each failed attempt to plan that will be repeated. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
@@ -41,7 +41,7 @@ export interface Problem<R> {
   readonly message: string;
 }
 
-/** Plan of one policy. The kind is `waiting` if no build has reached `minAge` yet. */
+/** Plan of one policy. With kind `waiting`, no build has reached `minAge` yet, so the policy has no target. */
 export type Outlook = { readonly resource: CollectorVersionPolicy } & (
   | { readonly kind: 'plan'; readonly plan: RolloutPlan }
   | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }
@@ -138,8 +138,8 @@ class Planning {
   }
 
   /**
-   * Records an error that prevents the plan of a policy. Returns the error as the policy's result if a user must act,
-   * or if errors have lasted `patienceMs`. Otherwise returns undefined, so that planning is retried.
+   * Records an error that prevents the plan of a policy. If a user must act, or if the errors have lasted `patienceMs`,
+   * returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
    */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
@@ -151,7 +151,7 @@ class Planning {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Wraps a reconciler, so that the planner records the errors of policies. */
+  /** Wraps a reconciler, so that the planner records each error that the reconciler throws for a policy. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {
@@ -189,7 +189,7 @@ export function problemOf<R>(resource: R, { reason, message }: Pick<LogfleetErro
 }
 
 export function timedOut<R>(resource: R, timeoutMs: number): Problem<R> {
-  const message = `The log service did not answer all requests of the plan within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
+  const message = `The log service did not answer all requests that the plan needs within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
   return problemOf(resource, { reason: 'TimedOut', message });
 }
 

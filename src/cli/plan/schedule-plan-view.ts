@@ -17,7 +17,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Returns the number of runs for the title of a schedule's plan, or that the schedule has ended. */
+/** Renders the title of a schedule's plan: the number of runs, or the statement that the schedule has ended. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;
@@ -67,7 +67,7 @@ function describeTime(durationMs: number | undefined, maxActive: number): string
 function describeShare(share: number): string {
   const text = share < 0.001 ? 'less than 0.1 %' : `${(100 * share).toFixed(1)} %`;
   return share > 1
-    ? `${text} of the allowed requests, on average: the limit allows fewer requests, so the runs fall behind`
+    ? `${text} of the allowed requests, on average: this is more than the limit, so the runs fall behind`
     : `${text} of the allowed requests, on average`;
 }
 

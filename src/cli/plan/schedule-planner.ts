@@ -1,6 +1,6 @@
 /**
- * Plans schedules: the due runs (backfill) and the runs of the next 24 hours. One sample run is planned, and all runs
- * are assumed to be like it.
+ * Plans schedules: the runs that are due now (the backfill) and the runs of the next 24 hours. Only one run is planned
+ * as a sample. The estimates assume that all other runs need the same work.
  */
 
 import { scheduleRange } from '../../api/export-schedule-check.ts';
@@ -16,10 +16,11 @@ import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum rounding error of the service's clock in ms, because the clock shows whole seconds (E11). */
+/** Maximum error in ms of times that the service's clock shows, because it shows only whole seconds (E11). */
 const clockRoundingMs = 2_000;
 /**
- * Periods in ms over which the number of runs per day is averaged. The longer period is for schedules that fire rarely.
+ * Periods in ms for which the average number of runs per day is computed. The longer period is used for schedules with
+ * less than one run per day.
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
@@ -41,7 +42,7 @@ export interface ScheduleRuns {
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Sample run of a schedule. It is planned like a single export. */
+/** Run of a schedule that is planned like a single export, and from which the costs of all runs are estimated. */
 export interface ScheduleSample {
   readonly span: TimeRange;
   /** True if no run has complete data yet. The sample is then a period before the first run. */
@@ -86,14 +87,14 @@ function lengthOf(items: Iterable<unknown>): number {
   return count;
 }
 
-/** Number of ticks (times of the cron schedule) in (`afterMs`, `untilMs`]. */
+/** Number of times at which the cron schedule fires after `afterMs`, up to and including `untilMs`. */
 function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): number {
   return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
 }
 
 /**
- * Returns the number of runs that become due after `afterMs` and up to `untilMs`. A run that ends at the end of the
- * schedule, between two ticks of its cron schedule, is counted as well.
+ * Returns the number of runs that become due after `afterMs`, up to and including `untilMs`. The last run also counts
+ * if the schedule ends between two times of its cron schedule.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
@@ -111,8 +112,8 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the latest run whose data is complete. Without such a run, chooses the latest past period between two ticks
- * of the cron schedule. Undefined if there is neither.
+ * Chooses the run that is planned as a sample: the latest run with complete data, otherwise the latest past period
+ * between two times of the cron schedule. Undefined if there is neither.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;
@@ -137,24 +138,24 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
 export interface RowFigures {
   readonly requests: number;
   readonly rows: number;
-  /** Bytes that the searches scan. Undefined if unknown. */
+  /** Bytes that the log service scans for the searches. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
 }
 
-/** Estimates for a schedule, which are all computed from the plan of its sample run. */
+/** Estimates for a schedule. All of them are computed from the plan of one run. */
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
   /**
-   * Estimates for all due runs. `durationMs` is undefined if new runs use the whole request rate, so that the due runs
-   * would never end.
+   * Estimates for all due runs. `durationMs` is undefined if new runs need the whole request rate, because the due runs
+   * would then never be complete.
    */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the estimates for a schedule. Undefined if there is no plan of its sample run. */
+/** Returns the estimates for a schedule. Undefined if no run of the schedule could be planned. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
@@ -165,7 +166,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // Runs that are already due can use only the part of the request rate that new runs do not need.
+  // New runs come first. Only the rest of the request rate is free for the runs that are already due.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

@@ -11,7 +11,10 @@ interface CollectorState {
   readonly colour: Colour;
 }
 
-/** States of collectors in the order of the bar. The numbers of collectors in all these states add up to `matched`. */
+/**
+ * States of collectors in the order in which the bar shows them. Each selected collector has exactly one of these
+ * states.
+ */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
   { member: 'inProgress', label: 'in progress', mark: '▓', colour: 'cyan' },

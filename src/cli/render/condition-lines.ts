@@ -21,7 +21,7 @@ export function isAtWork(status: WithConditions | undefined): boolean {
 }
 
 /**
- * What a state means for a user: `stalled` (a user must act), `waiting` (paused, or needs an approval), `working`, or
+ * Meaning of a state for a user: `stalled` (a user must act), `waiting` (paused, or needs an approval), `working`, or
  * `ready` (nothing is left to do).
  */
 export type Tone = 'stalled' | 'waiting' | 'working' | 'ready';
@@ -43,7 +43,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   });
 }
 
-/** Returns a warning if the status describes an older version of the spec. */
+/** Returns a warning if the status describes an earlier generation of the spec. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };

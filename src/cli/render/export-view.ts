@@ -45,8 +45,8 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // A new line is printed only when this text changes. The text has no number of rows, because a line for each change
-  // of that number would be too much.
+  // A new line is printed only when this text changes. The number of rows changes too often, so the text does not
+  // contain it.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -159,7 +159,10 @@ function renderSpan(from: string, to: string): string {
   return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : isoText).join(' to ');
 }
 
-/** Renders the numbers of rows over time as a line of characters. Undefined while no number is known. */
+/**
+ * Renders a histogram: one line of characters that shows the number of rows over time. Undefined while no number is
+ * known.
+ */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
   const range = { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };

@@ -1,6 +1,6 @@
 /**
- * Finds what a user can do for a resource: resume it, approve a stage, or retry failures. Each step is a shell command
- * or a change of a manifest.
+ * Finds the actions that a user can take for a resource: resume it, approve a stage, or retry failures. Each action is
+ * a shell command, or a change of a manifest.
  */
 
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
 export interface StepOptions extends TargetOptions {
-  /** True if logfleet's commands cannot change the resource, so that a user must edit its manifest. */
+  /** True if a user must edit the resource's manifest, because logfleet's commands cannot change the resource. */
   readonly byManifest?: true;
 }
 
@@ -28,8 +28,8 @@ export interface NextSteps {
 }
 
 /**
- * Finds the actions that a user can take for a resource. If the whole operator is paused, `resumeAll` says how to
- * resume it.
+ * Finds the actions that a user can take for a resource. `resumeAll` is the instruction that resumes the whole
+ * operator, if it is paused.
  */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
@@ -50,8 +50,8 @@ function renderNextStep({ resume, approve }: NextSteps): string {
 }
 
 /**
- * Returns a message about a resource that waits for a user, with the command to run. If the rollout is stopped, the
- * cause of the stop is shown instead of `message`.
+ * Returns the message about a resource that waits for a user, followed by the command to run. If the rollout is
+ * stopped, the text begins with the reason for the stop instead of `message`.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -95,12 +95,13 @@ interface PauseOfAll {
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
   /**
-   * Type of the file that pauses the operator: a ConfigMap, a request of `logfleet pause --all`, or an unreadable file.
+   * Type of the file that pauses the operator: a ConfigMap (`manifest`), a request of `logfleet pause --all`
+   * (`request`), or a file that cannot be read.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Returns how to end all pauses of the whole operator. Undefined if the operator is not paused. */
+/** Returns an instruction that ends all pauses of the whole operator. Undefined if the operator is not paused. */
 export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
   return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
 }

@@ -9,7 +9,7 @@ import type {
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { renderDuration } from '../../base/duration.ts';
-import { counted } from '../../base/number-text.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
 import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
@@ -102,7 +102,7 @@ function figuresOf(status: CollectorVersionPolicyStatus): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** Returns why a policy starts no upgrade now (H2). Undefined if upgrades are in flight. */
+/** Returns the reason why a policy starts no upgrade now (H2). Undefined if upgrades are in flight. */
 function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
@@ -111,8 +111,8 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a `Progressing` status, because they are outdated. The current process has not
- * listed the collectors yet.
+ * Removes the numbers of collectors from a status with the state `Progressing`. The numbers are outdated, because the
+ * current process has not listed the collectors yet.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;
@@ -152,7 +152,8 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
 }
 
 /**
- * Returns why a policy starts no upgrade although it is not paused or stopped. Undefined if there is no such reason.
+ * Returns the reason why a policy that is neither paused nor stopped starts no upgrade. Undefined if there is no
+ * reason.
  */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
   if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
@@ -181,7 +182,10 @@ function versions(
   const rest = counts.slice(most);
   if (rest.length === 0) return lines;
   const collectors = rest.reduce((sum, { count }) => sum + count, 0);
-  return [...lines, `and ${counted(rest.length, 'more version')} with ${counted(collectors, 'collector')}`];
+  return [
+    ...lines,
+    `${counted(collectors, 'collector')} ${wordFor(collectors, 'runs', 'run')} ${counted(rest.length, 'more version')}`,
+  ];
 }
 
 /** Sorts versions, oldest first. Texts that are not versions come last. */
@@ -203,7 +207,7 @@ function tasksInFlight(
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
-/** Renders upgrades, one line each, such as `web-1  19.1-1 → 19.2-1  Failed, 20s ago: disk full`. */
+/** Renders upgrades, each on one line such as `web-1  19.1-1 → 19.2-1  Failed, 20s ago: disk full`. */
 function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string[] {
   const names = aligned(shown.map(({ collector }) => clip(printable(collector), 24)));
   return shown.map(({ from, to, state, startTime, endTime, message }, index) => {
@@ -219,7 +223,7 @@ function reasonLines(all: readonly ReasonCount[] = [], most: number, paint: Pain
   });
 }
 
-/** Renders former rollouts and the actions of users on them. */
+/** Renders former rollouts. Below each rollout, renders the actions that users took during it. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
   return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
     const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));

@@ -14,7 +14,7 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** True to show also the columns with a priority above 0, as with `-o wide`. */
+  /** Whether the table contains the columns with a priority above 0, as with `-o wide`. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
@@ -63,7 +63,7 @@ interface PrinterColumn {
   readonly name: string;
   /** Type of the column in the CRD. A `date` is shown as an age. */
   readonly type: string;
-  /** JSON path of the value, such as `.status.conditions[?(@.type=="Ready")].message`. */
+  /** JSON path of the column's value, such as `.status.conditions[?(@.type=="Ready")].message`. */
   readonly jsonPath: string;
   readonly priority?: number;
 }
@@ -77,7 +77,7 @@ interface Crd {
 
 const crdFolder = inPackage('crds');
 
-/** Returns the printer columns in a CRD's newest version. The column NAME is not among them. */
+/** Returns the printer columns of the newest version in a CRD. The list does not contain the column NAME. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;

@@ -20,7 +20,7 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 
 interface StateLine {
   /**
-   * Text that identifies the state and the progress. If the output is not a terminal, the view prints a new line only
+   * Text that changes with the state and the progress. If the output is not a terminal, the view prints a new line only
    * when this text changes.
    */
   readonly key: string;

@@ -93,12 +93,12 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of names that are shown of the collectors with too few messages. */
+/** Maximum number of names that a message shows, if several collectors send too few messages. */
 const maxQuiet = 3;
 
 const noReason = 'no reason is known';
 
-/** Renders a stage's message analysis. Returns no lines before the analysis begins. */
+/** Renders the message analysis of a stage. Returns no lines if the analysis has not begun. */
 export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
@@ -109,7 +109,7 @@ export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
     case 'Running':
       return ['message analysis: messages are being counted'];
     case 'Unavailable':
-      return [`message analysis: messages could not be counted: ${message}`];
+      return [`message analysis: messages could not be counted (${message})`];
     case 'Passed':
       return [`message analysis: ${counted(judged, 'collector')} compared, none sends too few messages${others}`];
     case 'Inconclusive':
@@ -144,7 +144,7 @@ function renderRecovery(
     case 'Running':
       return 'message analysis after the rollback: messages are being counted';
     case 'Unavailable':
-      return `message analysis after the rollback: messages could not be counted: ${message}`;
+      return `message analysis after the rollback: messages could not be counted (${message})`;
     case 'Recovered':
     case 'StillQuiet':
       if (compared === 0)
@@ -237,8 +237,8 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. Undefined if there is no
- * maintenance window.
+ * Renders the next or current maintenance window, such as `maintenance window open for another 3h, until …`. Undefined
+ * if the policy has no maintenance window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,

@@ -1,4 +1,7 @@
-/** Renders a schedule: exported data, gaps, latest runs, their query, and times. */
+/**
+ * Renders a schedule: the exported time ranges, the gaps, the latest runs, the query of the runs, and the times of the
+ * schedule.
+ */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,

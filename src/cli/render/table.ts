@@ -3,7 +3,7 @@ import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Widths of a table's columns. Callers keep the widths to render further rows. */
+/** Widths of a table's columns. Callers keep them, so that rows that are rendered later have the same widths. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {

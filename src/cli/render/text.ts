@@ -15,7 +15,7 @@ export function paintWith(colour: boolean): Paint {
   return colour ? (name, text) => (text === '' ? '' : `\u001b[${codes[name]}m${text}\u001b[0m`) : (_, text) => text;
 }
 
-/** Escape sequences of `paintWith`. biome forbids the escape character itself in source code. */
+/** Matches the escape sequences that `paintWith` writes. biome forbids the escape character itself in source code. */
 const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 

@@ -1,4 +1,4 @@
-/** Arranges the view of one resource: its headline, its progress, why it waits, and its details. */
+/** Arranges the view of one resource. The view shows a headline, the progress, the reason for a wait, and details. */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
@@ -15,15 +15,15 @@ export interface LiveEvent {
 
 export interface ViewOptions {
   readonly width: number;
-  /** Maximum number of lines to render. If undefined, all lines are rendered. */
+  /** Maximum number of lines to render. If undefined, the number of lines is not limited. */
   readonly height?: number | undefined;
   readonly colour: boolean;
 }
 
-/** Data that the view of a resource shows, but that the resource itself does not contain. */
+/** Data that the view of a resource shows in addition to the resource itself. */
 export interface Moment {
   readonly nowMs: number;
-  /** Time in ms since the command started. Undefined for `logfleet get`. */
+  /** Time in ms since the command started. Undefined for `logfleet get`, which shows no elapsed time. */
   readonly elapsedMs?: number | undefined;
   /**
    * Number of collectors that reached the target version in the last minute. Undefined before the first measurement.
@@ -37,7 +37,7 @@ export interface Moment {
 }
 
 export interface KindView<R extends AnyResource> {
-  /** Renders state, progress and details of a resource. */
+  /** Renders the state, the progress and the details of a resource. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
   /** Returns the progress in one line, or an empty text if there is no progress to show. */
   figuresOf(status: StatusOf<R>): string;
@@ -48,7 +48,7 @@ export interface KindView<R extends AnyResource> {
   keyOf?(status: StatusOf<R>): string;
   /** Returns why a resource waits. Undefined while the resource makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns why a started search or upgrade has not ended yet. Undefined if there is no special reason. */
+  /** Returns the reason why a running search or upgrade takes longer than usual. Undefined if no reason is known. */
   reasonOf(status: StatusOf<R>): string | undefined;
   /** Returns work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
   inFlight(status: StatusOf<R>): string | undefined;
@@ -64,7 +64,7 @@ interface Parts {
   readonly figure: string | undefined;
   /** Lines about the progress, after the headline. */
   readonly figures: readonly string[];
-  /** Reason why the resource waits, unless it waits for a user. Undefined if the resource does not wait. */
+  /** Reason why the resource waits. Undefined if it does not wait, or if it waits for a user. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
   /** Blocks for views of unlimited height. */
@@ -83,7 +83,7 @@ export const noOperator = 'No operator has read this resource yet. Check that an
 
 interface DetailLevels<D> {
   readonly all: D;
-  /** Levels of detail, most detailed first. The view uses the first that fits. */
+  /** Levels of detail, most detailed first. The view uses the first level that fits the window. */
   readonly fitting: readonly D[];
 }
 

@@ -22,7 +22,7 @@ import { UsageError } from '../usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
-  /** Returns the user's name for request files. Undefined if unknown. */
+  /** Returns the user name to write into request files. Undefined if the name is unknown. */
   readonly user: () => string | undefined;
 }
 
@@ -63,11 +63,11 @@ export async function openDirectory(
   };
 }
 
-/** Warns about manifests of a directory that have errors. */
+/** Prints the first error in the manifests of a directory, and the number of further errors. */
 export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Only the first error is printed in full, because the user usually asks about a resource without errors.
+  // Only the first error is printed in full, because the user usually asks about a resource that has no error.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     stderr.write(`${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`);
@@ -111,7 +111,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the names of the users who wrote the annotations. Only the operator needs them. */
+/** Removes the names of the users who wrote the annotations, because only the operator uses these names. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

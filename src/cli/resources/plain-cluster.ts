@@ -1,6 +1,6 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs. The library client-node reads other kubeconfigs, such as
- * those with plugins. It is loaded only when needed, because it costs 60 MiB of memory.
+ * Reads the service account of a pod, and simple kubeconfigs. Other kubeconfigs, such as those with plugins, need the
+ * library client-node. It is loaded only for them, because it takes 60 MiB of memory.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ interface PlainClusterOptions {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the selected cluster. Undefined if only client-node can read the kubeconfig. */
+/** Returns the selected cluster. Undefined if the kubeconfig needs the library client-node. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);
@@ -143,7 +143,7 @@ function textOf(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Connects to the selected cluster. If no cluster is found, throws an error that contains `advice`. */
+/** Connects to the selected cluster. If no cluster is found, throws an error whose message ends with `advice`. */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,

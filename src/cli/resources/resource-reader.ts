@@ -29,8 +29,8 @@ export interface RetainedResource {
 
 export interface ResourceReader {
   /**
-   * True if the resources are in a directory, false if they are in a cluster. In a cluster, commands read as little as
-   * possible, because the user may lack permissions.
+   * True if the resources are in a directory, false if they are in a cluster. Commands read from a cluster only what
+   * they need, because the user may lack permissions.
    */
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
@@ -41,8 +41,9 @@ export interface ResourceReader {
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
-   * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. Calls
-   * `onTrouble` with a message when the connection for changes is lost, and with undefined when it works again.
+   * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. When the
+   * connection that reports changes is lost, calls `onTrouble` with a message. When the connection works again, calls
+   * `onTrouble` with undefined.
    */
   follow(
     kind: KindName,
@@ -56,10 +57,7 @@ export interface ResourceReader {
   idleNote(): Promise<string | undefined>;
   /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
-  /**
-   * Returns what pauses the whole operator. The reader of a cluster lacks this method, because a cluster may have
-   * several operators.
-   */
+  /** Returns what pauses the whole operator. Missing for a cluster, because a cluster may have several operators. */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }

@@ -10,8 +10,8 @@ export interface HealthServerOptions {
   /** Address of the server. Port 0 takes a free port. */
   readonly listen: ListenAddress;
   /**
-   * Returns one sentence for each background loop that has stopped. If there is one, the health check fails, and the
-   * kubelet restarts the process.
+   * Returns one sentence for each background loop that has stopped. If any loop has stopped, the health check fails,
+   * and the kubelet restarts the container.
    */
   readonly unhealthy: () => readonly string[];
   /** Returns one sentence for each problem that prevents the operator's work. */

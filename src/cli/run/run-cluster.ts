@@ -49,7 +49,7 @@ export async function runInCluster(
     operatorNamespace,
     ...(notifier && {
       onEvent: (owner, event) => {
-        // Runs of a schedule send no notifications, because the schedule itself reports failed and stalled runs.
+        // The schedule itself reports failed and stalled runs, so its runs send no notifications.
         if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
       },
     }),
@@ -78,7 +78,7 @@ export async function runInCluster(
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
   await aborted(signal);
   log.info('logfleet is stopping', { signal: signal.reason });
-  // The Lease is released last, because the next leader may start immediately after that.
+  // The Lease is released last, because another process may become the leader immediately afterwards.
   await operator.stop();
   await notifier?.stop(notificationGraceMs);
   await host.stop();

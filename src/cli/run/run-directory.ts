@@ -1,6 +1,6 @@
 /**
- * Runs the operator on directories of manifests until every resource is complete, failed or stalled. With `--watch`, it
- * runs until a signal.
+ * Runs the operator on directories of manifests until every resource is complete, failed or stalled. With `--watch`,
+ * the operator runs until the process receives a signal.
  */
 
 import path from 'node:path';
@@ -48,7 +48,8 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the usual way to end a command with `--watch`. Without `--watch`, SIGTERM interrupts the command.
+    // A run with `--watch` is normally ended with SIGTERM, so this is a success. Without `--watch`, SIGTERM interrupts
+    // the run before its end.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   if (isEmpty()) {
@@ -87,8 +88,8 @@ async function runUntilEnd(
 }
 
 /**
- * Prints the errors in manifests, or only their number if the log has already shown them. Returns whether there are
- * errors.
+ * Prints the errors in manifests. If the log has already shown the errors, prints only their number. Returns true if
+ * there are errors.
  */
 function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');

@@ -9,7 +9,7 @@ import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';
 
-/** Returns a function that returns the flags with which another logfleet command finds one of `resources`. */
+/** Returns a function that maps a resource to the flags with which another logfleet command finds this resource. */
 export function flagsAmong(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -54,7 +54,7 @@ export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
 
-/** Returns whether credentials for the resource are missing or invalid. */
+/** Returns true if the resource is stalled because its credentials are missing or invalid. */
 export function lacksSecret({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
@@ -65,14 +65,17 @@ export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** Returns whether upgrades failed or were refused. In this case, the message does not name all affected collectors. */
+/**
+ * Returns true if upgrades failed or were refused. The message of the resource then names only some of the affected
+ * collectors.
+ */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
 /**
- * Renders the result of a run for one resource. `flags` are the flags with which other logfleet commands find the
+ * Renders the result of a run for one resource. `flags` are the flags that another logfleet command needs to find the
  * resource.
  */
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
@@ -83,7 +86,9 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
   return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
-/** Returns the message about an interrupted run. `flags` are the flags that the next start needs to continue. */
+/**
+ * Returns the message about an interrupted run. `flags` are the flags with which the user must start the command again.
+ */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);

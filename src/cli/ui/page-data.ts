@@ -1,4 +1,7 @@
-/** JSON data for the page of `logfleet ui`. The server decides what a state means and which commands a user can run. */
+/**
+ * JSON data for the page of `logfleet ui`. The server computes the meaning of each state, and the commands that a user
+ * can run.
+ */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Tone } from '../render/condition-lines.ts';
 import type { ResourceCommand } from './resource-commands.ts';
@@ -12,43 +15,37 @@ export interface ListRow {
   readonly name: string;
   readonly state: string;
   readonly tone: Tone;
-  /** Text about the progress, such as `180/197` or `42%`. Absent if there is no progress to show. */
+  /** Progress, such as `180/197` or `42%`. Absent if there is no progress to show. */
   readonly figure?: string;
   /** Time since which a schedule lags behind. */
   readonly lagSince?: string;
   /**
-   * Lengths of the segments of a progress bar. They are numbers of collectors in the order of `collectorStates`, or the
-   * exported and the remaining percentage.
+   * Lengths of the segments of a progress bar. For a policy, they are the numbers of collectors in each state of
+   * `collectorStates`. For an export, they are the exported and the remaining percentage.
    */
   readonly bar?: readonly number[];
   /** Progress in one line, or the reason why the resource makes no progress. */
   readonly note: string;
 }
 
-/** Page of the list of resources that match a filter. */
+/** Section of the resource list, as one response of the server. The list contains the resources that match a filter. */
 export interface ListPage {
   /** Number of all resources that match the filter. */
   readonly total: number;
   /** Index of the first row among all matching resources, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /**
-   * Number of resources of each kind. All resources that match the state and the text of the filter count, whatever
-   * kind the filter selects.
-   */
+  /** Number of resources of each kind. The filter's state and text apply to these numbers, but its kind does not. */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /**
-   * Number of resources in each state. All resources that match the kind and the text of the filter count, whatever
-   * state the filter selects.
-   */
+  /** Number of resources in each state. The filter's kind and text apply to these numbers, but its state does not. */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 
-/** Everything that the page shows about one resource. */
+/** Data that the page shows about one resource. */
 export interface ResourceDetail extends ListRow {
   /** The resource's spec, status and identity. Labels and annotations are left out. */
   readonly resource: AnyResource;
-  /** Sentences that say why nothing happens to the resource, or what the resource waits for. */
+  /** Sentences that say why the resource makes no progress, or what it waits for. */
   readonly messages: readonly string[];
   readonly commands: readonly ResourceCommand[];
 }
@@ -60,11 +57,11 @@ export interface ChangeMessage {
 
 /** Message about the shown cluster or directory. */
 export interface PlaceMessage {
-  /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
+  /** Name of the shown cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace of the shown resources. If absent, resources of all namespaces are shown. */
+  /** Namespace whose resources are shown. If absent, the resources of all namespaces are shown. */
   readonly namespace?: string;
-  /** Messages which warn that the shown resources may be outdated. */
+  /** Warnings that the shown resources may be outdated. */
   readonly warnings: readonly string[];
 }
 

@@ -22,7 +22,7 @@ export interface PageServerOptions {
   readonly port: number;
   readonly html: string;
   readonly model: ResourceModel;
-  /** Flags that select the cluster or directory. The commands that the page shows contain them. */
+  /** Flags that select the cluster or directory. The page adds them to each command that it shows. */
   readonly flags: TargetOptions;
   readonly clock: Clock;
 }
@@ -133,7 +133,7 @@ export class PageServer {
 
   #withStartData(): string {
     const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
-    // Escapes `<`, so that no text can end the HTML element with the JSON.
+    // Escapes `<`, so that no text in the JSON can end the HTML element that contains the JSON.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c');
     return this.#options.html.replace(startElement, () => `${startElement}${json}`);
   }
@@ -160,8 +160,7 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // This message makes the page read its data again, because changes may have been missed while the connection was
-    // lost.
+    // This message makes the page read all its data again. Changes may have been missed while the connection was lost.
     send(response, 'change', {});
   }
 

@@ -45,8 +45,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // The new object replaces the known object even if both are equal. The cache of resources contains the new object
-      // anyway, so keeping the known object would waste memory.
+      // The new object is stored even if it equals the known object. The resource cache contains the new object, so
+      // keeping the old object as well would waste memory.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

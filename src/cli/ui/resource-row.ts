@@ -29,7 +29,7 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the numbers that the list shows in the row of a resource. */
+/** Returns the numbers that the row of a resource shows: the progress, the lag, and the bar. */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

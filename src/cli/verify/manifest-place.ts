@@ -23,13 +23,13 @@ export function placesOfExports(
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
-/** Destination to which a schedule's runs are written, and the name of the schedule. */
+/** Destination of a schedule's runs, and the name of the schedule. */
 export interface SchedulePlace {
   readonly settings: DestinationSettings;
   readonly schedule: string;
 }
 
-/** Returns the destination of a schedule. `text` is a path or an address in an object store. */
+/** Returns the destination of a schedule's runs. `text` is a path, or an address in an object store. */
 export function placeOfSchedule(
   text: string,
   options: StoreOptions,
@@ -112,7 +112,10 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Returns a text that names unreadable folders, such as lost+found. Users see it if no export is found. */
+/**
+ * Returns a text that names the folders that cannot be read, such as lost+found. Error messages contain this text if no
+ * export is found.
+ */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
@@ -126,7 +129,10 @@ interface FoundExports {
   readonly unread: string[];
 }
 
-/** Collects the folders with an export's manifest or plan. Symbolic links could form a cycle and are not followed. */
+/**
+ * Collects all folders that contain the manifest or the plan of an export. Symbolic links are not followed, because
+ * they could form a cycle.
+ */
 function findExports(folder: string, found: FoundExports): FoundExports {
   const entries = readFolder(folder);
   if (typeof entries === 'string') found.unread.push(`${folder} (${entries})`);

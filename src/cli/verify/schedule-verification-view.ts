@@ -71,13 +71,13 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
 
 /**
  * Returns a text that says whether the runs select rows by message time or by receipt time. If the runs differ, the
- * text contains the number of runs of each type.
+ * text says how many runs use each time.
  */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
   const others = runs - byReceiptTime;
-  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}, so a row between a run of one type and a run of the other type can be missing or exported twice`;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}; at the border of two such runs, a row can be missing or exported twice`;
 }
 
 const problemTexts: { readonly [K in RunProblemKind]: string } = {
@@ -117,7 +117,7 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          'Remedy for a gap: logfleet retry repeats failed runs, and writes lost records of the latest runs again. Restore older records from a backup. To verify another time range, add --from and --to.',
+          'Remedy for a gap: run logfleet retry for the schedule. It repeats failed runs, and writes missing run records again. Restore older run records from a backup. To verify only a part of the time range, add --from and --to.',
         ]
       : []),
     ...(overlaps.length > 0

@@ -106,7 +106,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /** Returns a row of the table of checks. The result is `ok` if the check is complete and found no differences. */
+  /** Returns a row for the table of checks. The result is `ok` if the check is complete and found no differences. */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -158,12 +158,13 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 const mostRanges = 5;
 
 /**
- * Renders how logfleet checked each time range. If there are more than `mostRanges`, renders only the number of ranges
+ * Renders how logfleet checked each time range. For more than `mostRanges` ranges, renders only the number of ranges
  * and rows for each kind of check.
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  // The service computes neither sizes nor times of records, so these values are not mentioned.
+  // Records of an aggregation have no sizes or times to compare, so the text does not mention that these values were
+  // not compared.
   const others = results === 'Records' ? () => '' : renderNotCompared;
   if (proof.length <= mostRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
@@ -191,8 +192,8 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
 };
 
 /**
- * Returns a text that names the values that were not compared with the service. A value is named if its comparison is
- * missing for at least one checked time range.
+ * Returns a text that names each value that was not compared with the service, in at least one of the checked time
+ * ranges.
  */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
@@ -210,7 +211,10 @@ function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
   return `${again}${others}`;
 }
 
-/** Renders the sources of row counts, such as `12 intervals by the search job, 2 by the histogram`. */
+/**
+ * Renders how many intervals have their row count from each source, such as `12 intervals by the search job, 2 by the
+ * histogram`.
+ */
 function renderSources(intervals: readonly CommitRecord[]): string {
   const counts = new Map<CountSource, number>();
   for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
@@ -231,8 +235,8 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
 }
 
 /**
- * Returns a text with the number of rows that one interval's search received, but that are in the files of a
- * neighbouring interval (E4).
+ * Returns a text with the number of rows that searches received, and that were written to the files of a neighbouring
+ * interval (E4).
  */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
@@ -250,10 +254,10 @@ function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitR
 
 const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {
   fingerprint: ({ expected, found }) =>
-    `the manifest has the fingerprint ${found}, but the export settings in the manifest have the fingerprint ${expected}`,
+    `the manifest has the fingerprint ${found}, but the fingerprint of its export settings is ${expected}`,
   gap: (difference) => `no interval of the manifest covers ${spanOf(difference)}`,
   overlap: (difference) =>
-    `intervals of the manifest cover ${spanOf(difference)}, which another interval covers too, or which is outside the time range`,
+    `${spanOf(difference)} is in more than one interval of the manifest, or is outside the time range of the export`,
   total: ({ where: total, expected, found }) =>
     `the manifest has ${total} = ${found}, but the sum over its intervals is ${expected}`,
   completeness: ({ expected, found }) =>
@@ -269,8 +273,8 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   strayFile: ({ where }) => `${where} is not in the manifest`,
   figures: ({ where: figure, expected, found }) =>
     found === undefined
-      ? `the messages in the files and the commit record have different values of ${figure}`
-      : `the messages in the files have ${figure} = ${found}, but the commit record has ${expected}`,
+      ? `the files and the commit record give different values for ${figure}`
+      : `the files give ${found} as the value of ${figure}, but the commit record gives ${expected}`,
   proof: () =>
     'the proof in the manifest contradicts the intervals in the manifest, or the stored results of digest comparisons',
   sharedFile: ({ where }) => `${where} belongs to more than one interval`,
@@ -295,7 +299,9 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line of the report about a complete export. It depends on how logfleet checked the number of rows. */
+/**
+ * Returns the last line of the report about a complete export. The line says how logfleet checked the number of rows.
+ */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

@@ -62,7 +62,7 @@ interface Result {
   readonly problem?: string;
 }
 
-/** Verifies one export. If the command is interrupted, the promise rejects with the reason of the signal. */
+/** Verifies one export. If a signal interrupts the command, rejects with the reason of the signal. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
@@ -84,10 +84,10 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If the command verifies only one export and it is missing, the argument is wrong. If it verifies several exports,
-    // the others are still verified.
+    // If the command verifies only one export and the export is missing, the user gave a wrong argument. If the command
+    // verifies several exports, it continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
-    // Error messages name files relative to the export's folder.
+    // The error message contains file names relative to the export's folder, so the export's address is added.
     const problem = `${url}: ${error.message}`;
     return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
@@ -96,7 +96,9 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors in the export itself. All other errors are about the arguments of the command. */
+/**
+ * Codes of errors that are caused by the export's files. All other errors are caused by wrong arguments of the command.
+ */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');

@@ -171,7 +171,7 @@ describe('the credentials of logfleet fleet', () => {
     const other = policy('other').replace('name: log-service', 'name: second');
     await writeFile(join(folder, 'all.yaml'), `${secret}---${policy('web')}---${other}`);
     await expect(fleet({ flags: { dir: folder } })).rejects.toThrow(
-      /use 2 Secrets: choose one of the policies with --policy NAME \(logging\/\w+, logging\/\w+\)/,
+      /use 2 Secrets: select one of these policies with --policy NAME: logging\/\w+, logging\/\w+/,
     );
   });
 

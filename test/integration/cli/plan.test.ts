@@ -172,7 +172,7 @@ describe('what a plan shows', () => {
     expect(canary).toMatch(/^ {4}canary {3}2 {9}2 {12}0 {9}1h {16}now {20}2026-11-01 01:0\d UTC$/);
     expect(rest).toMatch(/^ {4}rest {5}10 {8}10 {11}0 {16}needed {5}2026-11-01 01:0\d UTC {3}2026-11-01 01:2\d UTC$/);
     expect(stdout).toMatch(/Takes: {5}about 8\dm, until 2026-11-01 01:2\d UTC, if an upgrade takes 2m\n/);
-    expect(stdout).toContain('Approvals: needed for stage rest; planned times assume immediate approval');
+    expect(stdout).toContain('Approvals: stage rest needs an approval; the planned times assume immediate approval');
     expect(stdout).toMatch(/ {4}rest: web-\d\d, web-\d\d, web-\d\d, web-\d\d, web-\d\d and 5 more\n/);
   });
 

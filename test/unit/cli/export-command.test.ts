@@ -265,12 +265,12 @@ spec:
     const { status, stderr } = await run('all.yaml', '--secret', 'sec.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(2);
     expect(stderr).toContain(
-      'The export does not use these Secrets of --secret: foo/other. The export needs the Secret default/log-service',
+      'The export does not use these Secrets from --secret: foo/other. The export needs the Secret default/log-service',
     );
     secret('store', 'accessKeyId');
     const byFlags = await run(...request, '-o', 'x', '--secret', 'sec.yaml');
     expect(byFlags.stderr).toContain(
-      'The export does not use these Secrets of --secret: foo/store. A Secret with the credentials',
+      'The export does not use these Secrets from --secret: foo/store. A Secret with the credentials',
     );
   });
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 const tickMs = 1_000;
 
-/** Returns the wall time in ms, and re-renders the component every second. */
+/** Returns the wall time in ms. The component that calls this hook is rendered again every second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now);
   useEffect(() => {

@@ -1,6 +1,6 @@
 /**
- * Caches rows of the resource list in the browser. Reads the visible rows and some rows around them from the server.
- * The cached rows are dropped when the list is refreshed, for example by another filter.
+ * Caches rows of the resource list in the browser. Reads the visible rows, and some rows above and below them, from the
+ * server. A refresh of the list, for example by another filter, discards the cached rows.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
@@ -58,7 +58,7 @@ export class ListWindow {
     this.refresh();
   }
 
-  /** Reads the rows of this range from the server, unless all rows of the range are known and up to date. */
+  /** Makes `range` the visible rows. Reads them from the server, unless all of them are known and up to date. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
@@ -85,7 +85,7 @@ export class ListWindow {
         await this.#readOnce();
       }
     } catch {
-      // The page already shows that the server cannot be reached. The rows are read again when the connection works
+      // The page already shows that the server cannot be reached. When the connection works again, the rows are read
       // again.
     } finally {
       this.#isReading = false;

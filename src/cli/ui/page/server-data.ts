@@ -33,8 +33,8 @@ interface Listener {
 }
 
 /**
- * Receives messages while the tab is visible. A hidden tab closes its connection, because a browser opens only a few to
- * one server.
+ * Receives messages while the tab is visible. A hidden tab closes its connection, because a browser allows only a few
+ * connections to the same server.
  */
 export function followChanges(listener: Listener): void {
   let source: EventSource | undefined;

@@ -45,7 +45,7 @@ describe('renderStages', () => {
     expect(lines({ state: 'Pending' })).toEqual([]);
     expect(lines({ state: 'Running' })).toEqual(['  message analysis: messages are being counted']);
     expect(lines({ state: 'Unavailable', message: 'the service does not answer' })).toEqual([
-      '  message analysis: messages could not be counted: the service does not answer',
+      '  message analysis: messages could not be counted (the service does not answer)',
     ]);
     expect(lines({ state: 'Passed', judged: 1, quiet: 0, unjudged: 3 })).toEqual([
       '  message analysis: 1 collector compared, none sends too few messages, 3 not compared',
@@ -72,7 +72,7 @@ describe('renderStages', () => {
       '  message analysis after the rollback: messages are being counted',
     );
     expect(lastLine({ state: 'Unavailable', message: 'no answer', period })).toBe(
-      '  message analysis after the rollback: messages could not be counted: no answer',
+      '  message analysis after the rollback: messages could not be counted (no answer)',
     );
     expect(lastLine({ state: 'Recovered', recovered: 4, period })).toBe(
       '  message analysis after the rollback: 4 of 4 collectors send enough messages again',
