@@ -139,7 +139,7 @@ function skewWarning(own: string, { namespace, version = '' }: OperatorVersion):
   if (ours === undefined || theirs === undefined || ours === theirs) return undefined;
   return (
     `warning: the operator in namespace ${namespace} has version ${version}, and this program has version ${own}. ` +
-    `So logfleet validate and logfleet plan may accept other manifests than the operator. Install logfleet ${theirs} on this machine, or upgrade the operator.`
+    `If the versions differ, logfleet validate and logfleet plan may accept manifests that the operator refuses. Install logfleet ${theirs} on this machine, or upgrade the operator.`
   );
 }
 

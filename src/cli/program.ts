@@ -88,7 +88,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   addClusterOptions(
     program
       .command('version')
-      .description('Print the versions of the program and of the operator in the cluster. Warns if they differ.'),
+      .description('Print the versions of the program and of the operator in the cluster. Warn if they differ.'),
   )
     .option('--client', 'Print only the version of the program.')
     .option('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).')
@@ -428,7 +428,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     .option('-n, --namespace <namespace>', 'Namespace for manifests that do not specify one (default: "default").')
     .option(
       '--volume <name=dir>',
-      'Use the directory DIR as the volume NAME, to which the manifest FILE writes the export. Can be repeated.',
+      'Use the directory DIR as the volume NAME, to which the export in FILE writes. Can be repeated.',
       volumeFlag,
     )
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);

@@ -172,7 +172,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Rows are written before the success message. If the reader of stdout has closed the pipe, the message never appears.
+  // Rows are written before success is reported. If the reader of stdout closes the pipe, no success is reported.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
   // Prints all incomplete intervals, because the status exists only in this process and cannot be read later.

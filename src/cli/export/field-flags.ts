@@ -43,7 +43,7 @@ function choice(path: string, value: string, help: string, values: readonly stri
 }
 
 const fromHelp =
-  'Start of the time range to export, such as 2026-11-01T00:00:00, 2026-11-01T00:00:00+01:00, ms since 1970, or -24h (before now).';
+  'Start of the time range to export: a time such as 2026-11-01T00:00:00 or 2026-11-01T00:00:00+01:00, a number of ms since 1970, or -24h (24 hours before now).';
 
 export const fieldFlags: readonly FieldFlag[] = [
   field('query', '<query>', 'Query in the language of the service.'),
@@ -81,7 +81,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing. With Digest, the log service computes the number, sizes and times of all rows again, and logfleet compares them. With Count, logfleet compares only the number of rows',
+    'How to prove that no row is missing. With Digest, the number, sizes and times of the rows are compared with sums that the log service computes. With Count, only the number of rows is compared',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),

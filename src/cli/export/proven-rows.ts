@@ -82,8 +82,8 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * Whether the first byte that has been read is inside quotes. Reading backwards gives the same result as reading
-   * forwards, because each opening quote has a closing quote.
+   * True if the earliest byte that was read from the file is inside quotes. Quotes come in pairs, so counting them from
+   * the end of the file gives the same result as counting them from its start.
    */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */

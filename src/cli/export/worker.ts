@@ -72,7 +72,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
       const user = await userOf(resource, secrets);
       if (user === undefined || user === env[workerVariables.user]) return undefined;
       const message =
-        'After the Kubernetes Job was created, the Secret got the credentials of another user of the log service. The operator replaces the Job.';
+        'After the Kubernetes Job was created, the Secret received the credentials of another user of the log service. The operator replaces the Job.';
       return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
     },
   };

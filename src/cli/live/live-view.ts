@@ -26,8 +26,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms after which the view explains why a resource makes no progress, if nothing was printed about it since.
- * This time doubles after each explanation.
+ * Time in ms without a new line about a resource, after which the view prints why the resource makes no progress. The
+ * time doubles after each such explanation.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;

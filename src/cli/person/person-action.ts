@@ -70,7 +70,7 @@ export function rolloutAction<Options extends TargetOptions>(
       const { kind, metadata } = resource;
       const end = commandLine('pause', resource, options);
       throw new UsageError(
-        `${referenceOf(kind, metadata)} is a ${kind} and has no rollout. logfleet ${name} needs a CollectorVersionPolicy. Searches are retried automatically. To stop them, delete the manifest or run: ${end}`,
+        `${referenceOf(kind, metadata)} is a ${kind}, which has no rollout, so logfleet ${name} cannot be used. Searches are retried automatically. To stop them, delete the manifest or run: ${end}`,
       );
     }
     const { status } = resource;

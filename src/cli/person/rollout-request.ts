@@ -104,7 +104,7 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 
 /**
  * Returns whether a retry would upgrade any collector. The check uses the number of failed collectors, because the
- * status does not list all of them.
+ * status may list only some of them.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;

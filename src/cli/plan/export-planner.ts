@@ -80,7 +80,7 @@ interface PlannedDigest {
 /** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Maximum error in ms of times that the service's clock shows, because it shows only whole seconds (E11). */
+/** Maximum error, in ms, of a time from the service's clock, which shows only whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
 /**

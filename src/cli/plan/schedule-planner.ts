@@ -16,7 +16,7 @@ import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum error in ms of times that the service's clock shows, because it shows only whole seconds (E11). */
+/** Maximum error, in ms, of a time from the service's clock, which shows only whole seconds (E11). */
 const clockRoundingMs = 2_000;
 /**
  * Periods in ms for which the average number of runs per day is computed. The longer period is used for schedules with

@@ -7,7 +7,7 @@ import { toneOf } from '../render/condition-lines.ts';
 import { commandLine, isComplete, isPausedByAnnotation, nextSteps, targetFlags } from '../render/next-steps.ts';
 
 export interface ResourceCommand {
-  /** Purpose of the command, such as `Approve the stage`. The page shows it above the command. */
+  /** Purpose of the command, such as `Approve the stage`. */
   readonly purpose: string;
   /** Command line, ready to be pasted into a shell. */
   readonly command: string;

@@ -121,7 +121,7 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
         ]
       : []),
     ...(overlaps.length > 0
-      ? ['Remedy for an overlap of two runs: remove the run record and the folder of one of them.']
+      ? ['Remedy for an overlap of two runs: remove the run record and the folder of one run.']
       : []),
   ];
 }
