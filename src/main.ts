@@ -2,8 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { inPackage } from './cli/package-folder.ts';
 
-// Stores the compiled code of logfleet, so that later starts are faster. If the folder is not writable, nothing is
-// stored.
+// Stores compiled code on disk, so that later starts are faster. Nothing is stored if the folder is not writable.
 enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

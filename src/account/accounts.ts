@@ -29,8 +29,8 @@ export interface Account {
    */
   readonly serviceId: string;
   /**
-   * Identity of the account: `serviceId` together with the access ID. Policies whose accounts have the same identity
-   * share one collector listing.
+   * Identity of the account: `serviceId` and the access ID. Two policies share one collector listing if their accounts
+   * have the same identity.
    */
   readonly id: string;
   readonly service: UpgradeService;
@@ -46,11 +46,13 @@ export interface Account {
 
 /** Time in ms for which the content of a Secret is used before the Secret is read again. */
 const secretMaxAgeMs = 60_000;
-/** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
+/**
+ * Time in ms after which an unused Secret is forgotten. Its client is closed if no other Secret uses the same client.
+ */
 const idleMs = 3_600_000;
 /**
- * Time in ms that starts when the delay of a rejected key ends. If the key is rejected again within this time, its next
- * delay is longer.
+ * Period in ms after the delay of a rejected key. If the service rejects the key again in this period, the next delay
+ * is longer.
  */
 const recheckMs = 60_000;
 
@@ -90,11 +92,14 @@ interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
-  /** Monotonic time in ms at which the Secret was found to be outdated; undefined while its content is current. */
+  /**
+   * Monotonic time in ms at which this process learned that the stored content may be outdated. Undefined while the
+   * stored content is current.
+   */
   staleAtMs: number | undefined;
   /**
-   * Value that `AwaitedSecrets.changes` had before the last read of this Secret. If its current value is different,
-   * this or another Secret may have changed after that read.
+   * Value of `AwaitedSecrets.changes` before the last read of this Secret. If the property has another value now, the
+   * Secret is read again, because it may have changed.
    */
   changes: number;
   reading: Promise<Shared> | undefined;
@@ -107,7 +112,8 @@ export class Accounts {
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
   /**
-   * Errors that were already reported as rejections of an access key. A repeated report of the same error is ignored.
+   * Errors that were already passed to `unauthorized`. A second report of the same error does not make the delay
+   * longer.
    */
   readonly #reported = new WeakSet<LogfleetError>();
   /**
@@ -126,9 +132,10 @@ export class Accounts {
   }
 
   /**
-   * Returns the account of a Secret. Reads the Secret before its first use, every 60 s, and after a 401. Rejects with
-   * the error of the read, or with a `LogfleetError` that has one of these reasons: SecretNotFound, SecretIncomplete,
-   * SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
+   * Returns the account of a Secret. Reads the Secret before its first use, every 60 s, and after a 401.
+   *
+   * Rejects with the error of the read, or with a `LogfleetError`. The reason of the `LogfleetError` is SecretNotFound,
+   * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
@@ -143,8 +150,8 @@ export class Accounts {
   }
 
   /**
-   * Reports that the service rejected these credentials (401), so that the next `resolve` reads the Secret again.
-   * Ignored if the Secret no longer belongs to `account`.
+   * Reports that the service rejected the credentials of a Secret (401), so that the next `resolve` reads the Secret
+   * again. The report is ignored if the Secret no longer belongs to `account`.
    */
   unauthorized(key: ResourceKey, account: Account, error: LogfleetError): LogfleetError {
     const entry = this.#entries.get(keyText(key));
@@ -156,11 +163,10 @@ export class Accounts {
     const nowMs = this.#options.clock.monotonic();
     entry.staleAtMs = nowMs;
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
-    // Several requests with the rejected key may have been in flight at once. Their rejections count as one check of
-    // the key.
+    // Several requests may have been in flight when the service rejected the key. All these rejections count as one.
     if (nowMs < untilMs) return shown;
-    // A key that is still wrong is rejected soon after the delay. If the next rejection arrives much later, requests
-    // with the key have succeeded in between, so the count of rejections starts again.
+    // The count grows only if the key is rejected again soon after the delay. A later rejection starts a new count,
+    // because the service has accepted the key in between.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
@@ -176,7 +182,7 @@ export class Accounts {
     return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Permits the next request with a rejected access key immediately, because a user asked for a retry. */
+  /** Ends the delay of a rejected access key, because a user asked for a retry. */
   tryAgain(key: ResourceKey): void {
     const entry = this.#entries.get(keyText(key));
     const { refusal } = entry?.shared ?? {};
@@ -190,7 +196,7 @@ export class Accounts {
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
   }
 
-  /** Returns whether the user's requests in flight are within the limits of this process. */
+  /** Returns whether the user's requests in flight are within the request limits that the operator may use now. */
   isWithinLimits(account: Account): boolean {
     const shared = this.#find(account);
     return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));
@@ -251,8 +257,7 @@ export class Accounts {
     const readAtMs = this.#options.clock.monotonic();
     const { changes } = this.secrets;
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // The client is removed before the new content is decoded. If decoding fails, the old credentials are no longer
-    // used.
+    // Removes the client before the new content is decoded, so that the old credentials are not used if decoding fails.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);

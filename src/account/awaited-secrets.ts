@@ -1,11 +1,11 @@
 /**
- * Reads Secrets for many resources. One read serves all callers within five seconds. A change of a Secret wakes all
- * resources that wait for it (C2).
+ * Reads Secrets for many resources. All reads of a Secret within five seconds share one request. When a Secret changes,
+ * all resources that wait for the change are reconciled (C2).
  *
  * Invariants:
  * - Each call of `wait` wakes its resource at most once.
- * - Checks for changes read at most 20 Secrets per second.
- * - Values of a Secret are kept for at most five seconds. Later checks compare digests.
+ * - At most 20 Secrets per second are read to find changes.
+ * - Values of a Secret stay in memory for at most five seconds. After that, only their digest is stored.
  */
 
 import { createHash } from 'node:crypto';
@@ -65,8 +65,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Returns the content of a Secret, or undefined if the Secret does not exist. Rejects if the read of the Secret
-   * fails. The result of an earlier read is reused only if that read began after `sentAfterMs` (monotonic time).
+   * Returns the content of a Secret, or undefined if the Secret does not exist. Rejects if the Secret cannot be read.
+   * Returns the result of an earlier read only if that read began after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -76,16 +76,17 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of changes of Secrets that were noticed so far. A caller gets this number before it reads Secrets, and
-   * passes it to `wait`, so that no change in between is missed.
+   * Number of changes that were noticed in any Secret so far. Get this number before you read Secrets, and pass it to
+   * `wait`. `wait` then also notices changes that happened after the read.
    */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets changes, or immediately if a Secret has changed since the caller got
-   * `changes`. Replaces an earlier wait of the same resource. An empty list only ends the earlier wait.
+   * Calls `wake` once when one of these Secrets changes. Calls `wake` immediately if any Secret has changed since the
+   * caller got `changes`. Each call replaces the earlier wait of the same resource, so an empty list only ends that
+   * wait.
    * @param changes value of the property `changes` before the caller read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
@@ -98,8 +99,7 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If the former content of the Secret is unknown, its digest is set to a placeholder, so that the next read
-      // counts as a change.
+      // Stores a placeholder if the content of the Secret is unknown. The next read then counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -138,8 +138,8 @@ export class AwaitedSecrets {
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // A temporary error is dropped, so that the next caller reads the Secret again. An error that a user must fix
-        // is returned to all callers for five seconds.
+        // The result of a failed read is removed if the error is temporary, so that the next caller reads the Secret
+        // again. An error that a user must fix is returned to all callers for five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },

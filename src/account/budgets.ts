@@ -15,7 +15,7 @@ import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
-/** Credentials that use a request budget, and the limits that their Secret sets. */
+/** Credentials of one Secret, and the request limits that the Secret sets. */
 export interface Spender {
   readonly serviceId: string;
   readonly accessId: string;
@@ -59,10 +59,10 @@ export class Budgets {
   }
 
   /**
-   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Forgets budgets that are no
-   * longer used.
+   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Removes the budgets of users
+   * that have no Secret and no requests in flight.
    * @param leaving credentials that are no longer in any Secret, but still have requests in flight; their limits apply
-   * only if there is no other Secret for the user
+   * only if no Secret of the user is left
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -73,7 +73,10 @@ export class Budgets {
     }
   }
 
-  /** Smallest request limits that the user's Secrets set. These limits include the share that workers use. */
+  /**
+   * Smallest request limits that the user's Secrets set. The requests of the user's workers also count against these
+   * limits.
+   */
   limitsOf(spender: Spender): RequestLimits {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
@@ -127,8 +130,8 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // A share names only the user. Therefore it reduces the limit of each access key of the user, although a worker
-      // uses only one key.
+      // The limit of every access key of the user is reduced, although each worker uses only one key. The operator does
+      // not know which key a worker uses.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
@@ -147,7 +150,7 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Returns the smallest limit: `limit`, which is the limit of the service, or one of the limits that Secrets set. */
+/** Returns the smallest of `limit` (the limit of the service) and the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
@@ -167,8 +170,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the leadership now, because `sinceMs` must be the time at which the leadership began, not the time of the
-    // first request.
+    // Reads the leadership immediately. Otherwise `sinceMs` would be the time of the first request, not the time at
+    // which the leadership began.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -24,7 +24,9 @@ function problem(what: string, remedy: string): Parsed<never> {
 
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 
-/** Rules for all keys of the credentials. The values are trimmed and not empty. */
+/**
+ * Checks and conversions for the keys of a Secret with credentials. The values are already trimmed and are never empty.
+ */
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);

@@ -1,6 +1,6 @@
 /**
- * Divides a user's request limits between the operator and its worker pods (B8). It also records which workers use a
- * share.
+ * Divides a user's request limits between the operator and its worker pods (B8), and records the limits that each
+ * worker uses.
  */
 
 /** Limits of a process: requests per second of a user, and concurrent requests of an access key. */
@@ -14,13 +14,13 @@ export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurr
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
 /**
- * Minimum number of concurrent requests of a worker. A worker needs two, because it keeps search jobs alive while it
- * reads a page.
+ * Minimum number of concurrent requests of a worker. A worker needs one request to read a page, and one to keep search
+ * jobs alive.
  */
 const minConcurrent = 2;
 /**
- * Number of steps into which one request per second is divided. Shares of a request rate are whole numbers of steps,
- * which avoids rounding errors.
+ * Number of steps that stand for one request per second. Request rates are stored as whole numbers of steps, which
+ * avoids rounding errors.
  */
 const stepsPerRequest = 1_000;
 
@@ -57,8 +57,8 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // If a user lowers the limits while Jobs run, the shares of the workers may exceed the new limits. Even then, the
-  // operator keeps a minimum of requests for itself.
+  // The limits that running workers use may exceed the user's new limits, because a user can lower the limits while
+  // Jobs run. The operator therefore always keeps a minimum for itself.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -79,8 +79,8 @@ export interface HeldShare {
 }
 
 /**
- * Time in ms for which the request limits of a deleted Job stay in use, because Kubernetes may still create one of its
- * pods.
+ * Time in ms for which the request limits of a deleted Job stay reserved. Kubernetes may still start one of the Job's
+ * pods during this time.
  */
 const lingerMs = 60_000;
 
@@ -89,8 +89,8 @@ interface Entry {
   /** True until the Job is observed. */
   isReserved: boolean;
   /**
-   * Monotonic time in ms at which the operator first noticed that the Job had ended or was deleted. Undefined while the
-   * Job runs.
+   * Monotonic time in ms at which the operator noticed that the Job has ended or was deleted. Undefined while the Job
+   * runs.
    */
   goneAtMs: number | undefined;
   /** True if no further pod of the Job can start. */
@@ -111,8 +111,8 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if too few limits are
-   * free, or if pods of an earlier Job with the same name may still run.
+   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if too much of the
+   * user's limits is in use, or if pods of an earlier Job with the same name may still run.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);
@@ -139,7 +139,7 @@ export class WorkerShares {
 
   /**
    * Records the request limits that the workers of existing Jobs use. Releases the limits of Jobs that have ended or
-   * were deleted. Returns the time in ms until more limits may be released.
+   * were deleted. Returns the time in ms until the next release.
    */
   observe(observed: readonly ObservedShare[], nowMs: number): number {
     const seen = new Set<string>();
@@ -165,7 +165,7 @@ export class WorkerShares {
   }
 }
 
-/** Returns whether the operator has enough request limits left when workers use these shares. */
+/** Returns whether the operator keeps enough of the request limits for itself if workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
   const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);

@@ -6,7 +6,10 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Settles like `work`, but rejects with the signal's reason as soon as the signal is aborted. */
+/**
+ * Returns a promise with the result of `work`. The promise rejects with the signal's reason as soon as the signal is
+ * aborted.
+ */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

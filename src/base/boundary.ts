@@ -1,9 +1,12 @@
-/** Lets tests stop the process right before or after an external effect, such as a request or a write of a status. */
+/**
+ * Lets tests stop the process immediately before or after it changes something outside, for example when it sends a
+ * request or writes a status.
+ */
 import { channel } from 'node:diagnostics_channel';
 
 /**
- * Message about an external effect, such as a request. In phase `before`, the effect has not begun. In phase `after`,
- * the effect has ended, but its result was not used yet.
+ * Message about an external effect, such as a request. In phase `before`, the request is not sent yet. In phase
+ * `after`, the answer has arrived, but no code has used it yet.
  */
 export interface BoundaryMessage {
   readonly name: string;

@@ -20,7 +20,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** Point in time on the wall clock and the monotonic clock. */
+/** One point in time, read from the wall clock and from the monotonic clock. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -31,8 +31,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start` in ms, by the clock that shows more. The monotonic clock of Linux stops while the
- * machine sleeps, and the wall clock can be set back.
+ * Returns the time since `start` in ms. Uses the clock that shows the longer time, because the monotonic clock of Linux
+ * stops while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
@@ -50,7 +50,9 @@ export const systemClock: Clock = {
   },
 };
 
-/** Calls `callback` after all arrived network data is delivered. Only for code with real sockets. */
+/**
+ * Calls `callback` after all network data that has already arrived is delivered. Use it only in code with real sockets.
+ */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);
 }

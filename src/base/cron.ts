@@ -15,8 +15,8 @@ export class CronSchedule {
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /**
-   * Cache of the days on which the schedule fires. The value for a local day is this day or the first later day on
-   * which the schedule fires. It is undefined if there is no such day.
+   * Cache of the days on which the schedule fires. The key is a local day. The value is the first day, starting with
+   * this day, on which the schedule fires; undefined if there is no such day.
    */
   readonly #days = new Map<number, number | undefined>();
 
@@ -52,7 +52,7 @@ export class CronSchedule {
   }
 }
 
-/** Returns the fields of a cron schedule in written order. */
+/** Returns the fields of a cron schedule in the order in which they are written. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

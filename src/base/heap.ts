@@ -1,7 +1,8 @@
 /**
- * Heap settings of the operator and the simulator. By default, V8 lets garbage grow to several times the memory in use.
+ * Sets V8 options of the operator and the simulator that keep the heap small. By default, V8 lets garbage grow to
+ * several times the memory in use.
  *
- * The maximum size of the heap is not limited, because a larger fleet needs more memory.
+ * The options do not limit the maximum size of the heap, because a larger fleet needs more memory.
  */
 import { setFlagsFromString } from 'node:v8';
 

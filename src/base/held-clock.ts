@@ -1,4 +1,4 @@
-/** Clock that can be stopped while decisions are made, so that all decisions use the same time. */
+/** Clock that shows one fixed time while decisions are made, so that all decisions use the same time. */
 import { type Clock, type Instant, instant, type Timer } from './clock.ts';
 
 export class HeldClock implements Clock {

@@ -28,7 +28,10 @@ export const char = {
   objectEnd: 0x7d,
 } as const;
 
-/** Returns a lookup table by byte value: 1 for each character of `text` (Latin-1). */
+/**
+ * Returns a table with one entry for each byte value. The entry is 1 for the characters of `text` (Latin-1), and
+ * otherwise 0.
+ */
 export function marked(text: string): Uint8Array {
   const marks = new Uint8Array(256);
   for (const character of text) marks[character.charCodeAt(0)] = 1;
@@ -42,8 +45,8 @@ export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
 /**
- * Returns the index of the first quote, backslash or control character at or after `from`, or `end`. Reads four bytes
- * at a time. `view` must cover the same bytes as `bytes`.
+ * Returns the index of the first quote, backslash or control character at or after `from`. Returns `end` if there is
+ * none. Reads four bytes at a time, so `view` must cover the same bytes as `bytes`.
  */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -62,8 +65,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
  * because a borrow of the subtraction can set higher bits.
  */
 function marksIn(word: number): number {
-  // The XOR exchanges the codes of the quote (0x22) and the space (0x20). After it, the quote and all control
-  // characters are below 0x21.
+  // The XOR exchanges the codes of the quote (0x22) and the space (0x20). The quote and all control characters are then
+  // below 0x21, so that one comparison finds both.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
@@ -79,8 +82,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the quote that closes the string at `from`. Returns -1 if the string is invalid or ends within
- * the last 8 bytes.
+ * Returns the index of the quote that closes the string at `from`. Returns -1 if the string is invalid, or if the quote
+ * is not found before the last 8 bytes.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;

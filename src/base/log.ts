@@ -8,7 +8,8 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   /**
-   * Logs a message about an error. Code and message of `fields.error` are logged, and its stack if it is unexpected.
+   * Logs a message about an error. The line contains the code and the message of `fields.error`. It contains the stack
+   * only if the error is unexpected.
    */
   error(message: string, fields?: LogFields): void;
   /** Returns a logger that adds these fields to every line. */

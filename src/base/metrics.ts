@@ -27,8 +27,10 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a gauge whose series `read` returns at each scrape. All gauges get the same object `scrape` during one
-   * scrape. Several callers can add series to the same gauge, and series with equal labels are summed.
+   * Creates a gauge. `read` returns the series of the gauge at each scrape. If several callers create the same gauge,
+   * all their series are exported, and series with equal labels are summed.
+   *
+   * All gauges get the same object `scrape` during one scrape.
    */
   observedGauge(
     name: string,

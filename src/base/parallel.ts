@@ -1,8 +1,8 @@
 /** Runs tasks in parallel with a limit. */
 
 /**
- * Calls `run` for each item in order, at most `atOnce()` at the same time. After a rejection, no further call starts.
- * The result rejects when all running calls have ended.
+ * Calls `run` for each item in order, with at most `atOnce()` calls at the same time. If a call rejects, no further
+ * call starts, and the result rejects when all running calls have ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

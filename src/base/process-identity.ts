@@ -35,8 +35,8 @@ export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'sc
 }
 
 /**
- * Returns the start time of a process: field 22 of `/proc/<pid>/stat`, counted from the end of the name. On other
- * systems than Linux, returns an empty text. A zombie counts as ended.
+ * Returns the start time of a process, which is field 22 of `/proc/<pid>/stat`. Returns an empty text on systems other
+ * than Linux. A zombie process counts as ended.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

@@ -30,7 +30,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   /** Object that identifies the current scrape. */
   #scrape: object = {};
-  /** Functions that return the series of a gauge, by the name of the gauge. */
+  /** For each gauge, by its name: functions that return the series of the gauge. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();
 
   /** Adds metrics about the process: memory, CPU, and event-loop delay. */

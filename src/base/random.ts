@@ -7,7 +7,7 @@ export interface Random {
 
 export const systemRandom: Random = { next: () => Math.random() };
 
-/** Returns a generator (mulberry32) with the same numbers for the same seed. */
+/** Returns a random number generator (mulberry32). Two generators with the same seed return the same numbers. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

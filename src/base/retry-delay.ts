@@ -7,10 +7,7 @@ import type { Random } from './random.ts';
  * is fixed.
  */
 export const stallRetryMs = 30_000;
-/**
- * Delay in ms before the next request after the service refused the credentials twice. A change of the Secret ends the
- * delay.
- */
+/** Delay in ms after the service has refused the credentials twice in a row. A change of the Secret ends the delay. */
 export const refusalRetryMs = 600_000;
 
 const firstRetryMs = 1_000;
@@ -19,15 +16,15 @@ const longestRetryMs = 60_000;
 /** Codes of errors that mean refused credentials (401) or a missing permission (403). */
 const refusals: ReadonlySet<string> = new Set(['service.unauthorized', 'service.forbidden', 'account.unauthorized']);
 
-/** Returns whether the service refused the credentials or a right, so that only a user can help. */
+/** Returns whether the service refused the credentials or a permission. Only a user can fix such an error. */
 export function isRefusal(error: LogfleetError | undefined): boolean {
   return error !== undefined && refusals.has(error.code);
 }
 
 /**
- * Returns the delay in ms until a resource with this error is checked again. `heldForMs` is the time for which a
- * rejected access key is still not sent, or Infinity. If the key was rejected and may be sent again, the resource is
- * checked soon.
+ * Returns the delay in ms until a resource with this error is checked again. The delay is short if the service rejected
+ * the access key, and the key may be sent again now.
+ * @param heldForMs time in ms for which a rejected access key must not be sent; Infinity if there is no such time
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
   const hasEnded = error?.code === 'account.unauthorized' && heldForMs === Number.POSITIVE_INFINITY;
@@ -42,7 +39,7 @@ export class FailureRecord {
   #count = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
 
-  /** Error that is shown for the last failed request. Undefined if a request has succeeded since then. */
+  /** Error to show to users for the last failed request. Undefined if a request has succeeded since then. */
   get error(): LogfleetError | undefined {
     return this.#error;
   }
@@ -59,7 +56,7 @@ export class FailureRecord {
 
   /**
    * Records a failure, and returns the delay in ms before the next request.
-   * @param shown error that `error` returns from now on
+   * @param shown error that the property `error` returns after this call
    */
   failed(error: LogfleetError, nowMs: number, shown = error): number {
     const delayMs = retryDelayMs(error, countBefore(error, this.#error, this.#count));
@@ -75,25 +72,29 @@ export class FailureRecord {
     this.#count = 0;
   }
 
-  /** Permits the next request immediately. Earlier failures still increase later delays, until a request succeeds. */
+  /**
+   * Ends the current delay, so that the next request can be sent immediately. The count of failures stays, so the next
+   * failure causes a longer delay.
+   */
   tryAgain(): void {
     this.#untilMs = Number.NEGATIVE_INFINITY;
   }
 }
 
 /**
- * Returns the number of failures from which a delay is computed. A first refusal of the credentials counts as no
- * failure, because the service sometimes refuses valid credentials (section 10.1 of docs/service.md). For every other
- * error, returns `count`.
+ * Returns the number of failures from which the next delay is computed. This number is `count`, but 0 for a first
+ * refusal of the credentials, because the service sometimes refuses valid credentials (section 10.1 of
+ * docs/service.md).
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
 }
 
 /**
- * Returns the delay in ms before a retry. If the error asks for a longer delay, returns that delay. The delay after a
- * refusal of the credentials is long only if the service refused them before, because the service sometimes refuses
- * valid credentials (section 10.1 of docs/service.md).
+ * Returns the delay in ms before a retry. If the error asks for a longer delay, that delay is returned.
+ *
+ * After a refusal of the credentials, the delay is long only if the service also refused them before. The service
+ * sometimes refuses valid credentials (section 10.1 of docs/service.md).
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {
@@ -110,7 +111,7 @@ export function backoffMs(failures: number, longestMs = longestRetryMs): number 
   return doubledMs(firstRetryMs, failures, longestMs);
 }
 
-/** Returns `firstMs` doubled `failures` times, but at most `longestMs`. */
+/** Doubles `firstMs` once for each failure, and returns the result, but at most `longestMs`. */
 export function doubledMs(firstMs: number, failures: number, longestMs = Number.POSITIVE_INFINITY): number {
   return Math.min(longestMs, firstMs * 2 ** failures);
 }

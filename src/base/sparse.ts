@@ -1,4 +1,7 @@
-/** Maps and sets that use no memory while they are empty. Thousands of resources have many empty collections. */
+/**
+ * Maps and sets that use no memory while they are empty. They save memory, because most collections of the thousands of
+ * resources are empty.
+ */
 
 /** Read-only view of a set, without copying the set. */
 export interface SetView<T> extends Iterable<T> {
@@ -46,7 +49,7 @@ export class SparseSets<L, T> {
     return this.#sets.get(label) ?? none;
   }
 
-  /** Adds `value` to the set of `label` if `isIn` is true. Otherwise removes `value` from the set. */
+  /** Adds `value` to the set of `label` if `isIn` is true. Removes `value` from this set if `isIn` is false. */
   put(label: L, value: T, isIn: boolean): void {
     const values = this.#sets.get(label);
     if (isIn && !values) this.#sets.set(label, new Set([value]));

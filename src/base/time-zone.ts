@@ -9,11 +9,11 @@
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
 /**
- * Distance in ms from a local time. The UTC offsets at this distance before and after the local time are compared, to
- * find a clock change near it.
+ * Time in ms before and after a local time at which the UTC offsets are compared. If the offsets differ, clocks change
+ * near the local time.
  */
 const changeDistanceMs = 36 * 3_600_000;
-/** Maximum number of days that each cache of a time zone contains. It is more than a year. */
+/** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */
 const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
@@ -47,7 +47,7 @@ export class TimeZone {
   readonly #offsetsMs = new Map<number, number>();
   /** Cache: instant of the clock change of a UTC day. */
   readonly #changesMs = new Map<number, number>();
-  /** Cache: UTC offset in ms of each local day. Undefined if clocks change near that day. */
+  /** Cached UTC offset in ms of each local day. The value is undefined for a day that is near a clock change. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
   /** Throws a RangeError for an unknown name. */
@@ -91,7 +91,9 @@ export class TimeZone {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
-  /** Returns the UTC offset in ms of a whole local day. Returns undefined if clocks change near that day. */
+  /**
+   * Returns the UTC offset in ms that applies on the whole local day. Returns undefined if clocks change near that day.
+   */
   steadyOffsetMs(localMs: number): number | undefined {
     return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
   }

@@ -43,7 +43,7 @@ export class TroubleLines {
     this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
   }
 
-  /** If an earlier line said that `subject` failed, writes that it works again. Otherwise writes nothing. */
+  /** Writes that `subject` works again, if an earlier line said that it failed. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;

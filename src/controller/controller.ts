@@ -120,13 +120,14 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible. If a reconcile is running, reconciles the resource again afterwards.
-   * @param isUnderWay true if there are new results for the resource's work in progress
+   * Reconciles a resource as soon as possible. If the resource is being reconciled now, it is reconciled once more
+   * afterwards.
+   * @param isUnderWay true if the resource has work in progress that has produced new results
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // A key may have become ready before the first list of resources was complete, when no reconcile could start. Every
-    // call therefore tries to start reconciles.
+    // Every call tries to start reconciles. No reconcile can start before the first list of resources is complete, so
+    // keys may already wait in the queue.
     this.#startSoon();
   }
 
@@ -141,7 +142,7 @@ export class Controller {
     );
   }
 
-  /** Resolves as soon as logfleet can do no more work until a user acts. */
+  /** Resolves when logfleet has nothing left to do until a user acts. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);
@@ -150,8 +151,8 @@ export class Controller {
   }
 
   /**
-   * Reconciles all resources when this process becomes the leader, because another leader may have changed them
-   * since their last reconcile.
+   * Reconciles all resources when this process becomes the leader. The former leader may have changed the resources
+   * since this process last reconciled them.
    */
   #followLeadership(): void {
     const { leadership, source } = this.#options;
@@ -169,7 +170,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts reconciles in a microtask, after the code that reported a change. */
+  /** Starts reconciles in a microtask, so that the code that reported a change can finish first. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;
@@ -215,7 +216,10 @@ export class Controller {
     }
   }
 
-  /** Queues the key of an aborted reconcile again, for the next term of leadership. */
+  /**
+   * Adds the key of an aborted reconcile to the queue again, so that the resource is reconciled when this process leads
+   * again.
+   */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);
     return 'aborted';

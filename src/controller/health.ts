@@ -3,7 +3,10 @@
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type { ResourceEvent } from '../host/host.ts';
 
-/** Condition reasons for problems in the spec and the Secrets, which are found without a request to the service. */
+/**
+ * Reasons of conditions for problems in the spec or in Secrets. These problems are found without a request to the
+ * service.
+ */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -16,19 +19,23 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** Two sentences for the user: why the resource is in this state, and how to change that. */
+  /**
+   * Two sentences for the user. The first says why the resource is in this state, the second says what the user can do.
+   */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
   /** True while logfleet retries because the service or a destination does not work (H2). */
   readonly outage?: boolean;
-  /** True if `message` already says when the outage began. The time is then not added again. */
+  /** True if `message` already contains the start time of the outage, so that the time must not be appended. */
   readonly mentionsOutageStart?: boolean;
 }
 
 /**
- * Values of `Health` fields. `resting`: the resource has nothing to do. `atWork`: its work is in progress. `stalled`:
- * it waits for the user.
+ * Default values of `Health` fields for three cases.
+ * - `resting`: the resource has nothing to do.
+ * - `atWork`: the resource has work in progress.
+ * - `stalled`: the resource waits for a user.
  */
 export const resting = { reconciling: false, stalled: false } as const;
 export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
@@ -74,13 +81,16 @@ export function describeHealth(
   return { conditions, ...(since === undefined ? {} : { outageStartTime: since }) };
 }
 
-/** Milliseconds until the condition `Outage` is due. Infinity without an outage, or if the condition is already set. */
+/**
+ * Returns the time in ms until the condition `Outage` must be set. Returns Infinity if there is no outage, or if the
+ * condition is already set.
+ */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Reasons of `Ready` for which a user must act, although the resource is not stalled. */
+/** Reasons of the condition `Ready` that require an action by a user, although the resource is not stalled. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,

@@ -20,12 +20,14 @@ export interface Reconciler {
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
 }
 
-/** Minimum delay in ms before the next reconcile. A delay of 0 could cause an endless loop. */
+/**
+ * Minimum delay in ms before the next reconcile. Without a delay, a resource could be reconciled in an endless loop.
+ */
 const shortestDelayMs = 1;
 
 /**
- * Returns the result of a reconcile. If the resource still has work to do, an infinite delay is replaced by
- * `stallRetryMs`, so that the resource is not forgotten.
+ * Returns the result of a reconcile. If the delay is infinite although the resource still has work to do,
+ * `stallRetryMs` is used instead, so that the resource is not forgotten.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;

@@ -15,7 +15,10 @@ export interface StatusRules<K extends KindName> {
   readonly kind: K;
   /** Fields of the status whose change is written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /** Returns whether the counts in two statuses differ enough to be written. By default, every change is written. */
+  /**
+   * Returns whether the counts in two statuses differ so much that the new status must be written. If this function is
+   * missing, every change is written.
+   */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -43,8 +46,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before the first write that failed but may have taken effect. The next Events also report the change of that
-   * write.
+   * Status before a write that failed, although the API server may have stored the new status. The next Events
+   * therefore also report the change of the failed write.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -62,8 +65,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the resource with the newest known status. The cache may not contain the status that this process wrote
-   * last.
+   * Returns the resource with its newest known status. The status in the cache may be older than the status that this
+   * process wrote last.
    */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
@@ -71,8 +74,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the status that this process wrote last. If another writer has changed the resource since, returns the
-   * status in the cache instead.
+   * Returns the newest known status: the status that this process wrote last, or the status in the cache if another
+   * writer has changed the resource since.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -81,11 +84,11 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource if a write is due. Returns the delay in ms until the next call; Infinity if no
+   * Writes the status of the resource if a write is due. Returns the delay in ms until the next call, or Infinity if no
    * further call is needed.
-   * @param essentials fields about the health
-   * @param figures returns the other fields, such as counts; called only when needed
-   * @param health health for Events; without it, no Event is published
+   * @param essentials fields of the status that describe the health of the resource
+   * @param figures returns the other fields of the status, such as counts; called only if the status may be written now
+   * @param health state of the resource for its Events; no Event is published if it is undefined
    */
   async publish(
     resource: ResourceOf<K>,
@@ -111,8 +114,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * If the resource already shows this status, reports this to the host with `confirmStatus`, and returns the delay in
-   * ms until the next check. Otherwise returns undefined, and the caller must write the status.
+   * Returns undefined if the status must be written. Otherwise calls `confirmStatus` of the host, because the resource
+   * already shows this status, and returns the delay in ms until the next check.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -145,14 +148,13 @@ export class StatusWriter<K extends KindName> {
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // Forgets the last written status, because the failed write may have taken effect. The next call compares with
-      // the status in the cache.
+      // The failed write may have taken effect, so the last written status is unknown. The next call uses the status in
+      // the cache.
       this.#written = undefined;
       this.#unreported ??= { status: before };
       throw error;
     }
-    // Stores the status object that the cache also contains. A copy would double the memory that thousands of statuses
-    // need.
+    // Stores the same status object as the cache. Copies of thousands of statuses would double the memory in use.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();

@@ -22,7 +22,7 @@ export class UnobservedChanges {
   readonly #read: (key: ResourceKey) => ObservableResource | undefined;
   readonly #unobserved = new Map<string, Unobserved>();
 
-  /** @param read returns the newest known content of a resource, if it exists */
+  /** @param read returns the newest known content of a resource; undefined if the resource does not exist */
   constructor(read: (key: ResourceKey) => ObservableResource | undefined) {
     this.#read = read;
   }
@@ -32,8 +32,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The status may already show the earlier change, because the host does not report when this process writes a
-    // status.
+    // The host does not report the writes of this process. The status may therefore already contain the generation of
+    // the earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
@@ -42,8 +42,8 @@ export class UnobservedChanges {
   }
 
   /**
-   * Returns the age in ms of the oldest change whose generation no status contains yet, or 0 if there is no such
-   * change.
+   * Returns the age in ms of the oldest change that no status contains yet. A status contains a change when its
+   * `observedGeneration` is the generation of the resource. Returns 0 if there is no such change.
    */
   oldestMs(nowMs: number): number {
     for (const [text, { key, sinceMs }] of this.#unobserved) {

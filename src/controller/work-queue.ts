@@ -13,7 +13,7 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/** Maximum delay in ms after the first failure. The delay is then shortened at random. */
+/** Maximum delay in ms after the first failure. The actual delay is random and at least half as long. */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
@@ -30,17 +30,17 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Ready keys in the order in which they are taken. Each key is also in `#dirty`. */
+  /** Keys of resources without work in progress that can be reconciled now, in order. */
   readonly #ready: string[] = [];
-  /** Ready keys of resources with work in progress, in order. */
+  /** Keys of resources that can be reconciled now and have work in progress, in order. */
   readonly #readyUnderWay: string[] = [];
-  /** Keys of resources with work in progress. Each key is also in `#dirty`. */
+  /** Keys of all waiting resources that have work in progress. */
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
   /**
-   * Keys that are ready, and keys that were added while they were processed. Each value is the monotonic time at which
-   * the key was added.
+   * Keys that wait for their next reconcile, even if a reconcile of the same key runs now. The value is the monotonic
+   * time at which the key was added.
    */
   readonly #dirty = new Map<string, number>();
 
@@ -79,7 +79,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key that is ready. If the key is being processed, it becomes ready after `done`.
+   * Adds a key, so that its resource is reconciled. If a reconcile of this key runs now, the next one starts after
+   * `done`.
    * @param isUnderWay true if the resource has work in progress
    */
   add(key: string, isUnderWay = false): void {
@@ -126,7 +127,10 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next ready key, for processing until `done`. Returns undefined if no key is ready. */
+  /**
+   * Returns the next ready key, which then counts as being processed until `done` is called. Returns undefined if no
+   * key is ready.
+   */
   take(): string | undefined {
     const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
     this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;
@@ -143,18 +147,18 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. If the key was added during its processing, it becomes ready again. */
+  /** Ends the processing of a key. A key that was added again during its processing becomes ready. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Returns whether the queue is idle. It is idle if no key is ready or being processed; some keys may be delayed. */
+  /** Returns true if no key is ready or being processed. Keys with a delay do not count. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** Returns the number of different keys in the queue: ready, being processed, delayed, or failed before. */
+  /** Returns the number of different keys that are ready, being processed or delayed, or that have failed. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;

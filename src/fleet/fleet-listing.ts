@@ -1,10 +1,11 @@
 /**
- * The service's list of collectors for one account, shared by all policies of the account (U9).
+ * Collector list of one account, as the service returns it. All policies of the account share the list (U9).
  *
- * Policies request reads. One loop sends the requests and notifies the policies, so a reconcile never waits for a page.
+ * Policies request reads of the list. One loop sends the requests and notifies the policies, so a reconcile never waits
+ * for a page.
  *
- * The list is requested for a build that no policy targets and no collector runs, because such a list shows all
- * collectors (U7, `listing-view.ts`).
+ * The service returns a list for a build. `listing-view.ts` chooses a build that no policy targets and no collector
+ * runs, because only such a list shows all collectors (U7).
  *
  * Invariant: the loop has at most one request in flight, and none while another process leads.
  */
@@ -19,7 +20,10 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/** Error of the last read of the collector list or of the list of builds, and the time of the next attempt. */
+/**
+ * Error of the last failed read, and the time of the next attempt. The read was for the collector list or for the list
+ * of builds.
+ */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
@@ -63,17 +67,17 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets that policies were already asked to check (`doubtSecret`). The set is cleared by each scheduled read of the
+   * Secrets for which `doubtSecret` has already notified the policies. The set is cleared by each scheduled read of the
    * whole list.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether the policies know that reads fail. If so, idle policies must also be notified when reads succeed again. */
+  /** True if policies were notified of a failed read. They must then also be notified when reads succeed again. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers the build for which the list is requested. */
+  /** Whether the service no longer offers a build for which the current collector list was requested. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -84,8 +88,8 @@ export class FleetListing {
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
   /**
-   * Common order of the collectors in the lists for two builds. Undefined if the list for a single build shows all
-   * collectors.
+   * Common order of the collectors in two lists. Undefined if one list shows all collectors, so that no second list is
+   * needed.
    */
   #order: ListOrder | undefined;
   #orderRevision = 0;
@@ -119,8 +123,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the listing shows collectors that run `version`. A listing for a build hides the collectors that
-   * already run this build (U7).
+   * Returns whether the collector list shows collectors that run `version`. A list for a build does not show collectors
+   * that already run this build (U7).
    */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
@@ -153,8 +157,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. If the list hides the collector, returns the page
-   * that will show it after its upgrade.
+   * Returns the index of the list page that shows this collector. The list may not show the collector until its upgrade
+   * has ended. In this case, returns the page on which the collector will then appear.
    */
   pageOf(id: string): number | undefined {
     const { rows } = this;
@@ -173,8 +177,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns a number that is used to sort collectors in the order of the list. Returns the largest number if the
-   * collector's position is unknown.
+   * Returns the position of a collector, by which collectors are sorted in the order of the list. Returns the largest
+   * number if the position is unknown.
    */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
@@ -183,7 +187,7 @@ export class FleetListing {
 
   /**
    * Returns the monotonic time in ms at which the newest successful request for this page was sent. Returns undefined
-   * if the page has not been read since the last read of the whole list.
+   * if no request for this page has succeeded since the last read of the whole list.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
@@ -217,8 +221,8 @@ export class FleetListing {
   }
 
   /**
-   * Sets how often the whole list is read for a policy, and which changes the policy is notified of, until the policy's
-   * next decision.
+   * Sets what a policy needs until its next decision: how often the whole list is read, and which changes the policy is
+   * notified of.
    * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isAtRest`:
    * true if the policy is notified only of changes that concern it
    */
@@ -235,7 +239,7 @@ export class FleetListing {
   }
 
   /**
-   * Asks all policies that use this Secret to check it. Further calls for this Secret have no effect until the next
+   * Notifies all policies that use this Secret, so that they check it. Further calls have no effect until the next
    * scheduled read of the whole list.
    */
   doubtSecret(secret: string): void {
@@ -251,7 +255,7 @@ export class FleetListing {
     this.#users.clear();
   }
 
-  /** Moves the next scheduled read of the collector list to an earlier time if the policy needs an earlier read. */
+  /** Sets the timer for the next scheduled reads. Keeps the current timer if it fires early enough for this policy. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Infinity || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -265,7 +269,8 @@ export class FleetListing {
   }
 
   /**
-   * Monotonic time in ms at which the list of builds must be read again. Infinity if that read is already requested.
+   * Returns the monotonic time in ms at which the list of builds must be read again. Returns Infinity if a read of this
+   * list is already requested.
    */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
@@ -297,8 +302,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret, because one policy is enough to check whether the Secret still belongs to this
-   * account (U9).
+   * Notifies one policy for each Secret. This policy reads the Secret and checks whether it still belongs to this
+   * account, so the other policies need not do the same (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -316,8 +321,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // Waits until the caller has returned, so that the caller can request several reads before the first request is
-      // sent.
+      // Waits for a microtask, so that the caller can request several reads before the first request is sent.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -371,15 +375,15 @@ export class FleetListing {
   }
 
   /**
-   * Notifies the policies that are not idle, and the idle policies whose collectors have new rows.
-   * @param isForAll whether all idle policies are also notified
+   * Notifies all policies that are not idle. Also notifies the idle policies whose collectors have changed.
+   * @param isForAll true to notify all idle policies
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
     for (const [id, { isAtRest, onNews }] of [...this.#users]) if (isForAll || !isAtRest || concerned.has(id)) onNews();
   }
 
-  /** Notifies policies after a successful read. Idle policies are also notified when a problem has ended. */
+  /** Notifies policies after a successful read. If earlier reads have failed, all idle policies are also notified. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && this.problem() === undefined;
     if (isOver) this.#isProblemKnown = false;
@@ -425,8 +429,8 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Only positions in the list for the first build are stored. The list for the second build is read only to find the
-    // collectors that the first list hides.
+    // Stores positions only from the list for the first build. The list for the second build only adds the collectors
+    // that the first list does not show.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -462,11 +466,11 @@ export class FleetListing {
   }
 
   /**
-   * Checks, after a read of the whole list, whether the list hides collectors. If so, begins to read another list and
-   * returns undefined.
+   * Checks, after all pages were read, whether the list shows all collectors. If the list does not, prepares the read
+   * of another list and returns undefined.
    *
-   * The list for a build that no collector runs hides no collectors. If every build is in use, the lists for two builds
-   * are read, because each list shows the collectors that the other list hides.
+   * A list for a build that no collector runs shows all collectors. If collectors run every build, the lists for two
+   * builds are read, because each list shows the collectors that the other list does not show.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -486,8 +490,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the listing may hide a collector. Also returns true if the service has no list for another build
-   * with which to check this.
+   * Returns whether the collector list may not show all collectors. Returns true if this cannot be checked, because no
+   * list for another build can be read.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -518,8 +522,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the list for `build` shows collectors that this sweep has not seen. Reads only one page, which
-   * starts at the position where the list ends if the sweep has seen all its collectors.
+   * Returns whether the list for `build` shows collectors that this sweep has not seen. One request is enough, because
+   * the number of seen collectors in this list is known.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -530,8 +534,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the answer to a list request. Returns undefined if the service refused the number of rows; the next request
-   * then asks for fewer rows.
+   * Returns the answer to a list request. Returns undefined if the service refused the requested number of rows. The
+   * next request then asks for fewer rows.
    */
   async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
     try {
@@ -553,8 +557,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A sweep reads all pages. If no single page is requested any more, an answer to the sweep therefore also ends the
-    // failure of page reads.
+    // A sweep reads all pages. Its success therefore also clears the error of single-page reads, unless a single page
+    // is still requested.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 
@@ -565,8 +569,8 @@ export class FleetListing {
 }
 
 /**
- * Kinds of reads: of the list of builds, of a single page, and of the whole collector list. Failures are recorded
- * separately for each kind.
+ * The three lists that are read: the list of builds, one page of the collector list, and the whole collector list. The
+ * failures of each are counted separately.
  */
 type ReadKind = 'builds' | 'page' | 'sweep';
 
@@ -579,15 +583,12 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Collectors in each listing, in the order of the listing. There is one listing for each requested build. */
+  /** Collectors in the order in which the service returned them, for each build whose list is read. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /**
-   * True if the list of this sweep cannot hide collectors, because no collector runs the build for which the list is
-   * requested.
-   */
+  /** True if no collector runs the build for which the list was requested, so that the list shows all collectors. */
   readonly proven: boolean;
 }
 

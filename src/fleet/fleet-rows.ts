@@ -25,7 +25,10 @@ export class FleetRows {
   readonly #places: string[] = [];
   /** Finds the policies that a changed row concerns. */
   readonly members = new MemberIndex();
-  /** Collector ids sorted by the text of each field. Computed when needed; undefined after a change. */
+  /**
+   * For each field: collector ids, sorted by the text of the field. The lists are created when needed, and dropped
+   * after a change.
+   */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
   #orderRevision = 0;
@@ -52,10 +55,7 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /**
-   * Yields the ids of the collectors that meet the condition `anchor` on one field. If `anchor` is undefined, yields
-   * all ids.
-   */
+  /** Yields the ids of the collectors that meet the condition `anchor`. Yields all ids if `anchor` is undefined. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -71,7 +71,8 @@ export class FleetRows {
   }
 
   /**
-   * Stores the rows of a page. `offset` is the position of the first row; without `offset`, positions stay unchanged.
+   * Stores the rows of a page. `offset` is the position of the first row in the list. If it is undefined, the stored
+   * positions stay unchanged.
    */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
@@ -79,7 +80,10 @@ export class FleetRows {
     );
   }
 
-  /** Clears the positions of collectors that are no longer on this page. */
+  /**
+   * Forgets the list position of each collector that had a position on a page, but is not in the new answer for this
+   * page.
+   */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -105,7 +109,7 @@ export class FleetRows {
     }
   }
 
-  /** Returns whether this read of the list lacks a collector that the previous read contained. */
+  /** Returns whether a collector is missing in `seen`, although the previous read of the list contained it. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -118,8 +122,8 @@ export class FleetRows {
   }
 
   /**
-   * Yields the ids of collectors in the order of the texts of a field. Starts at the first text that is equal to or
-   * greater than `from`, and ends at the first text for which `isIn` returns false.
+   * Yields the ids of collectors, sorted by the text of a field. Starts at the first text that is not before `from`.
+   * Ends at the first text for which `isIn` returns false.
    */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
@@ -170,8 +174,8 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. Strings that did not change are not replaced by equal strings of the new page,
-   * because these would keep the whole page in memory.
+   * Updates the row of a collector. Unchanged strings are not replaced by the equal strings of the new page, because a
+   * string of the new page keeps the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;

@@ -35,7 +35,10 @@ export class Fleets {
     return getOrAdd(this.#ownerships, host, () => new Ownership(this.#options.onOwnersChanged));
   }
 
-  /** Returns the listing of an account. Accounts may see different collectors. The caller must call `release`. */
+  /**
+   * Returns the listing of an account, which may see other collectors than another account. The caller must call
+   * `release` when it no longer needs the listing.
+   */
   use(account: Account, user: string): FleetListing {
     const known = this.#listings.get(account);
     if (known) {
@@ -66,14 +69,14 @@ export class Fleets {
   }
 
   /**
-   * Removes a deleted policy. A collector of this policy gets another owner as soon as no upgrade of the policy runs on
-   * it (U13).
+   * Removes a deleted policy. Each of its collectors gets another owner as soon as no upgrade by the deleted policy
+   * runs on the collector (U13).
    */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Forgets all listings and ownership tables after a change of leadership. */
+  /** Drops all listings and ownership tables, because the leader of the operator has changed. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

@@ -1,6 +1,6 @@
 /**
- * Predicts the position at which a hidden collector will appear in a list. When every build is in use, the list for any
- * build hides collectors, so the lists for two builds are merged.
+ * Predicts where in a list the service will show a collector after its upgrade. If collectors run every build, no list
+ * shows all collectors, so the lists for two builds are merged.
  *
  * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of the
  * service's specification).
@@ -13,14 +13,14 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** Number of collectors that the first list shows before each index of the order. */
+  /** For each collector in the common order: number of earlier collectors that the first list shows. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Merges two lists of collectors into one order. A known collector that is in neither list keeps its position from
-   * the former order.
-   * @param present returns whether a collector of the former order still exists
+   * Merges two lists of collectors into one order. A collector that is missing in both lists keeps its position in
+   * `former`.
+   * @param present returns whether a collector of `former` still exists
    */
   constructor(
     former: ListOrder | undefined,
@@ -43,8 +43,8 @@ export class ListOrder {
   }
 
   /**
-   * Returns the position at which the first list shows, or would show, a collector. Returns undefined if the collector
-   * is not in the common order of both lists.
+   * Returns the position of a collector in the first list. If the first list does not show the collector yet, returns
+   * the position that it will have there. Returns undefined if neither list has shown the collector.
    * @param revision counter that is different if the result of `shows` may have changed since the last call
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
@@ -77,7 +77,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts the collectors that are only in the second list and belong before `one`.
+    // Adds the collectors that only the second list shows and that belong before this collector of the first list.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -99,7 +99,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Returns the field by which both lists are sorted: id or name. */
+/** Returns the comparison by which the two lists are sorted, by id or by name. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

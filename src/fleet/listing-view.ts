@@ -1,6 +1,6 @@
 /**
- * Chooses the build for which the collector list is requested (U7). The list for a build may hide the collectors that
- * run this build, so a build that no collector runs is best.
+ * Chooses the build for which the collector list is requested (U7). The list for a build may not show the collectors
+ * that already run this build, so the best choice is a build that no collector runs.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -9,8 +9,8 @@ import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
   /**
-   * Builds for which the list is requested. If the first one is undefined, the list for the latest build is requested.
-   * A second build is added only if the list for the first build hides collectors.
+   * One or two builds for which the collector list is requested. A second build is needed only if the list for the
+   * first build does not show all collectors. An undefined first build stands for the latest build.
    */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
@@ -26,7 +26,7 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Returns whether one of the lists shows collectors that run this version. */
+  /** Returns whether the list for at least one of the builds shows collectors that run this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
@@ -36,14 +36,14 @@ export class View {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Returns whether the service has withdrawn a build since this view was chosen. */
+  /** Returns whether the service has withdrawn any build that it offered when this view was created. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
   /**
-   * Returns a view with a single other build, which no collector runs and no policy targets. Undefined if there is no
-   * such build, or if this view has two builds.
+   * Returns a view with one other build, which no collector runs and no policy targets. Returns undefined if there is
+   * no such build, or if this view already has two builds.
    */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
@@ -54,7 +54,8 @@ export class View {
   }
 
   /**
-   * Returns another build, whose list can prove that this view hides collectors. Undefined if there is no such build.
+   * Returns another build whose list can show collectors that the list of this view does not show. Returns undefined if
+   * there is no such build.
    * @param counts number of known collectors by version
    * @param strict true to exclude builds that policies target
    */
@@ -66,8 +67,8 @@ export class View {
   }
 
   /**
-   * Returns this view, extended by the list for a second build. Undefined if the view already has two builds, or if the
-   * service offers no other build.
+   * Returns a view with a second build, so that two lists are read. Returns undefined if this view already has two
+   * builds, or if the service offers no other build.
    */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
@@ -83,7 +84,7 @@ export class View {
 /**
  * Chooses the builds for which the collector list is requested next.
  * @param counts number of known collectors by version
- * @param present current view, whose build is chosen again if possible
+ * @param present current view; its build is kept if no policy targets it and no collector runs it
  */
 export function chooseView(
   offered: readonly Build[],
@@ -97,8 +98,8 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for a build hides the collectors that run this build. If there are such collectors, the list for a second
-  // build is needed to show them.
+  // The list for a build does not show the collectors that run this build. If there are such collectors, a second list
+  // is needed.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

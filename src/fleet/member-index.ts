@@ -1,8 +1,9 @@
 /**
  * Finds the policies that select a changed collector, so that other policies need no work.
  *
- * Most selectors have an anchor: a condition on one field that every matching collector meets. Anchors are looked up;
- * other selectors are evaluated for each change.
+ * Most selectors contain a condition on one field that every matching collector meets. This condition is called an
+ * anchor. The policies of these selectors are found in a table. Selectors without an anchor are evaluated for each
+ * change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
@@ -11,7 +12,9 @@ import type { Collector } from '../service/collectors/upgrade-service.ts';
 /** Collector field that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/** Condition on a field of a collector: the text is one of `texts`, or begins with one of `prefixes`. */
+/**
+ * Condition on a field of a collector. The value of the field must be one of `texts`, or begin with one of `prefixes`.
+ */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -22,7 +25,10 @@ export interface Selection {
   /** Condition that every matching collector meets; undefined if any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called when a selected collector changes. It is not called again until the policy calls `takeChanged`. */
+  /**
+   * Called when a selected collector changes. Not called again until the policy has fetched the changes with
+   * `takeChanged`.
+   */
   readonly onChange: () => void;
 }
 
@@ -30,16 +36,22 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of stored prefixes, by length of the prefix. A lookup tries only the lengths that occur here. */
+  /**
+   * For each length: number of stored prefixes of this length. A search for a text tries only lengths that have
+   * prefixes.
+   */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies whose selector has no anchor, so that the selector must be evaluated for each changed row. */
+  /**
+   * Policies that must be checked for each changed collector, because their selectors have no condition that can be
+   * looked up.
+   */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe a single collector, by the id of the collector. `follow` adds a policy. */
+  /** For each collector id: policies that observe this collector, whether they select it or not. */
   readonly #followers = new Multimap();
   /** For each policy: collectors that have changed since the last call of `takeChanged` for the policy. */
   readonly #changed = new Multimap();
@@ -71,8 +83,8 @@ export class MemberIndex {
   }
 
   /**
-   * Records every further change of this collector for the policy, even if the policy's selector does not match the
-   * collector.
+   * Observes a collector for a policy. From then on, each change of the collector is recorded, even if the policy does
+   * not select the collector.
    */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
@@ -83,8 +95,8 @@ export class MemberIndex {
   }
 
   /**
-   * Records that the row of a collector was added, changed or removed, for every policy that the change concerns.
-   * `collector` is undefined if the row was removed.
+   * Records a change of a collector for every policy that selects or observes the collector. `collector` is undefined
+   * if the collector was removed from the list.
    */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);

@@ -22,11 +22,11 @@ export interface Claimant {
 }
 
 export interface Flight {
-  /** Kubernetes uid of the policy that started the upgrade. */
+  /** Kubernetes uid of the UpgradePolicy that started the upgrade. */
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Monotonic time in ms at which this process learned that the upgrade runs. */
+  /** Monotonic time in ms at which this process learned of the running upgrade. */
   readonly sinceMs: number;
 }
 
@@ -37,20 +37,20 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Most recent finished upgrade of each collector. Another policy may upgrade the collector only after a later list
-   * has shown the collector's version.
+   * For each collector: the upgrade that ended last. Another policy must not upgrade the collector before a later
+   * collector list has shown the result.
    */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** For each policy: collectors whose owner may have changed since the last call of `takeChanged` for the policy. */
+  /** For each policy: collectors whose owner may have changed since the policy last called `takeChanged`. */
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
   /**
-   * Policies whose claims lack new collectors, by uid of the policy. Each function adds the missing claims of one
-   * policy.
+   * Policies that must still claim collectors that appeared recently. The key is the uid of the policy, and the
+   * function claims the collectors.
    */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
@@ -79,15 +79,16 @@ export class Ownership {
   }
 
   /**
-   * Records that a policy's claims lack new collectors. `claimNew` adds the missing claims. It is called by `catchUp`
-   * for another policy.
+   * Records that a policy must still claim new collectors. `claimNew` claims them. It is called before another policy
+   * claims collectors.
    */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
 
   /**
-   * Adds the missing claims of all other policies, so that this policy does not become the owner of their collectors.
+   * Lets all other policies claim their new collectors. Otherwise this policy could become the owner of a collector
+   * that belongs to a policy with a higher precedence.
    */
   catchUp(uid: string): void {
     this.announce();
@@ -115,7 +116,7 @@ export class Ownership {
     return this.#claimed.get(uid);
   }
 
-  /** Notifies each policy whose collectors may have another owner. */
+  /** Notifies each policy that may have gained or lost collectors. */
   announce(): void {
     for (const uid of this.#toNotify) {
       this.#toNotify.delete(uid);
@@ -124,7 +125,7 @@ export class Ownership {
     }
   }
 
-  /** Returns the collectors of this policy whose owner may have changed. The next call returns only later changes. */
+  /** Returns the collectors of this policy whose owner may have changed since the last call. */
   takeChanged(uid: string): Iterable<string> {
     this.#toNotify.delete(uid);
     return this.#dirty.take(uid);
@@ -137,8 +138,8 @@ export class Ownership {
   }
 
   /**
-   * Returns the policy with the highest precedence that claims the collector. This policy owns the collector, unless an
-   * upgrade by another policy runs.
+   * Returns the policy with the highest precedence among those that select the collector. This policy owns the
+   * collector, unless another policy is upgrading the collector.
    */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
@@ -159,16 +160,16 @@ export class Ownership {
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records a running upgrade. An upgrade also counts as running if no list has shown its result yet. */
+  /** Records a running upgrade. The upgrade counts as running until a collector list has shown its result. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
 
   /**
-   * Returns the monotonic time in ms at which an upgrade of this collector by another policy ended. Returns undefined
-   * if there was no such upgrade.
+   * Returns the monotonic time in ms at which another policy's upgrade of this collector ended. Returns undefined if
+   * there was no such upgrade.
    * @param isForgotten true if this policy's ledger has no entry for the collector; an accepted upgrade by this policy
-   * then also counts
+   * then counts like one by another policy
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -178,8 +179,8 @@ export class Ownership {
   }
 
   /**
-   * Records that an upgrade has ended. Another policy may upgrade the collector only after a listing that is newer than
-   * the end of this upgrade (see `landedMs`).
+   * Records that an upgrade has ended. Another policy must not upgrade the collector before a newer collector list was
+   * read (see `landedMs`).
    */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
@@ -192,8 +193,7 @@ export class Ownership {
   }
 
   /**
-   * Forgets the upgrades of a policy. After that, the caller records the upgrades that the policy's stored ledger
-   * contains.
+   * Removes all upgrades of a policy from this table. The caller then adds the upgrades in the policy's stored ledger.
    */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
@@ -205,13 +205,13 @@ export class Ownership {
   }
 
   /**
-   * Forgets running upgrades of deleted policies that began before `beforeMs`. Also forgets upgrades that ended before
-   * `beforeMs` and before `seenMs`.
-   * @param seenMs monotonic time in ms; the results of all upgrades that ended before this time are in the lists that
-   * were read (U8)
+   * Removes old entries: running upgrades of deleted policies that began before `beforeMs`, and ended upgrades that
+   * ended before both `beforeMs` and `seenMs`.
+   * @param seenMs monotonic time in ms; the collector list already shows the results of upgrades that ended before this
+   * time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // The upgrades are sorted by end time, so the loop stops at the first upgrade that must be kept.
+    // The map is sorted by the end times of the upgrades, so the loop stops at the first upgrade that must be kept.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -241,8 +241,8 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence: policies that may start upgrades, then by higher priority, greater age, and
- * namespace/name.
+ * Orders policies by precedence. Policies that may start upgrades come first, then policies with a higher priority,
+ * then older policies, then policies in the order of namespace and name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (

@@ -12,14 +12,14 @@ const firstLimit = 1_000;
 
 export class PageSize {
   #limit: number = firstLimit;
-  /** Largest number of rows that the service has not rejected. */
+  /** Maximum number of rows to request. It is lowered when the service rejects a request for more rows. */
   #ceiling: number = limits[limits.length - 1] as number;
   /**
-   * Number of rows on a full page, if the service returns fewer rows than requested. Undefined if it returns as many
-   * rows as requested.
+   * Number of rows on a full page, if the service returns fewer rows than were requested. Undefined if it returns as
+   * many as requested.
    */
   #cut: number | undefined;
-  /** Largest number of rows on a page of the current read of the list. */
+  /** Number of rows on the longest page since the read of the list began. */
   #largest = 0;
   /** Whether the previous page contained fewer rows than requested. */
   #wasShort = false;
@@ -49,15 +49,16 @@ export class PageSize {
   }
 
   /**
-   * Records the number of rows in an answer. Returns true if the answer is empty, because only an empty page ends the
-   * list.
+   * Updates the page size from the number of rows in an answer. Returns true if the page is empty, because only an
+   * empty page ends the list.
    */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The list continues after a page with fewer rows than requested, so the service limits the size of pages.
+    // The previous page had fewer rows than requested, but the list continues. The service therefore limits the size of
+    // pages.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);
