@@ -1,6 +1,6 @@
 /**
- * Learns the page size of the service's collector list from its answers (4.6). The service may reject a large limit, or
- * silently return fewer rows. Only an empty page ends a list.
+ * Learns the page size of the service's collector list from the answers (section 4.6 of docs/service.md). The service
+ * may reject a request for many rows, or silently return fewer rows. Only an empty page ends a list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
 

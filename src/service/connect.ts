@@ -25,7 +25,7 @@ export interface ServiceConnection {
    * Ends the client gently. Running search jobs continue, but no upgrade starts. Resolves when every socket is closed.
    */
   drain(): Promise<void>;
-  /** Closes every socket. Calls in flight fail with the error for a broken connection. */
+  /** Closes every socket. Calls in flight reject with the error for a broken connection. */
   close(): Promise<void>;
 }
 

@@ -10,8 +10,8 @@ export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 /** Time in ms for which a cancelled request counts as concurrent, because the service may still work on it (B2). */
 const abandonedHoldMs = 10_000;
 /**
- * Time in ms for which a cancelled status request counts as concurrent. The service answers these requests quickly
- * (B2).
+ * Time in ms for which a cancelled status request still counts as a concurrent request. It is short, because the
+ * service answers status requests quickly (B2).
  */
 const abandonedPollHoldMs = 2_000;
 
@@ -25,7 +25,7 @@ export interface GrantedSlotOptions {
   readonly limiter: RateLimiter;
   readonly queue: KeyQueue;
   readonly onAnswer: (answer: Answered, sentAtMs: number) => void;
-  /** Called when the state of the request changes, because another request may now start. */
+  /** Called when the state of the request changes. The change may allow another request to start. */
   readonly onChange: () => void;
 }
 
@@ -82,7 +82,7 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // Records the current time as the start of the request, if no start was recorded.
+    // If no start was recorded, the request counts as started now.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {

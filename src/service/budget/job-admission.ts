@@ -1,13 +1,13 @@
 /**
- * Limits the number of active search jobs of one user (B4, B5). Every active job needs regular status requests. The
- * limit falls when the service rejects a job. Waiting jobs start in order of arrival.
+ * Limits the number of active search jobs of one user (B4, B5), because every active job needs regular status requests.
+ * The limit falls when the service rejects a job, and then rises again slowly. Waiting jobs start in order of arrival.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
 /** Time in ms without a rejected search job after which the limit of active search jobs grows by one. */
 const jobGrowthMs = 60_000;
-/** Interval in ms at which waiting jobs check whether they may start. */
+/** Interval in ms at which logfleet checks whether waiting search jobs may start. */
 const recheckMs = 10_000;
 
 /** Permit to run one search job, from before its creation until its end. */
@@ -21,7 +21,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit of active search jobs when the service last rejected a job; infinite if it rejected none. */
+  /** Limit of active search jobs right after the service last rejected a job; infinite if no job was rejected. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;

@@ -6,11 +6,14 @@ import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
-/** Fraction of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
+/**
+ * Fraction of the concurrent requests that page reads may use. The rest stays free for keep-alives, so that slow pages
+ * do not block them (B3).
+ */
 const workShare = 0.8;
 /**
- * Time in ms after a request of a search job in which keep-alives are expected. During this time, some request slots
- * stay free for keep-alives.
+ * Time in ms for which keep-alives are expected after a request of a search job. During this time, some concurrent
+ * requests stay reserved for keep-alives.
  */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
@@ -26,12 +29,14 @@ export interface Waiter {
   readonly refuse: (error: Error) => void;
 }
 
-/** Request that counts as concurrent until the service has finished it. */
+/** Request that counts against the limit of concurrent requests, because the service may still work on it. */
 export interface Occupant {
   readonly class: RequestClass;
-  /** Time at which the service has certainly finished this cancelled request. Undefined if it was not cancelled. */
+  /**
+   * Time at which the service has certainly finished a cancelled request. Undefined if the request was not cancelled.
+   */
   readonly heldUntilMs: number | undefined;
-  /** Whether the request was cancelled and its slot becomes free soon. */
+  /** True if the request was cancelled, so that another request can soon take its place. */
   readonly endsSoon: boolean;
   /**
    * Cancels the request to make room for a keep-alive. The function is undefined if the request must not be cancelled.
@@ -48,8 +53,8 @@ export class KeyQueue {
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /**
-   * Serial number of this access key's last request, for each class. The next request of a class is sent with the
-   * access key that has the lowest number.
+   * For each class: number of the last request that was sent with this access key. The access key with the lowest
+   * number is used for the next request of the class.
    */
   readonly #turns = new Map<RequestClass, number>();
   /**
@@ -122,14 +127,20 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Stops counting a cancelled request as concurrent when the service has certainly finished it. */
+  /**
+   * Stops counting a cancelled request against the limit of concurrent requests once the service has certainly finished
+   * it.
+   */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /** Returns the times at which more requests of this access key may be allowed, even if no answer arrives before. */
+  /**
+   * Returns the times at which more requests of this access key may become allowed, even if no answer arrives until
+   * then.
+   */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

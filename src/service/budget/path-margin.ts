@@ -1,9 +1,9 @@
 /**
- * Estimates network delays (B1). A delayed request arrives closer to the next request, so the service could receive too
- * many requests in one second.
+ * Estimates how long the network delays requests (B1). A delayed request arrives closer to the next request, so the
+ * service could receive too many requests in one second.
  *
- * The delay is the time by which a round trip was slower than the fastest recent round trip of its class. The estimate
- * rises after a few slow answers, and falls after hundreds of fast answers.
+ * The delay of a request is the time by which its round trip was slower than the fastest recent round trip of its
+ * class. The estimate rises after a few slow answers, but falls only after hundreds of fast answers.
  */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
@@ -21,21 +21,21 @@ export const marginBounds = {
   /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
   /**
-   * Minimum number of measured answers of a class. With fewer answers, a delay of this class is measured against the
-   * fastest answer of all classes instead of its own.
+   * Number of answers of one class after which the class has a reliable fastest answer. Until then, answers of this
+   * class are compared with the fastest answer of all classes.
    */
   youngAnswers: 32,
 } as const;
 
 /**
- * Weight of a new answer in the average delay if the answer is slower than average. A faster answer has a quarter of
- * this weight.
+ * Weights of a new delay in the average delay. A delay above the average has the higher weight, so the average rises
+ * fast and falls slowly.
  */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor by which each answer other than 429 reduces the delay that answers with 429 have added. After 35 answers, half
- * of this delay is left.
+ * Factor for the delay that answers with 429 have added. Each other answer multiplies the delay by this factor, so 35
+ * answers halve it.
  */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
@@ -64,26 +64,24 @@ export class PathMargin {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /**
-   * Part of the allowed network delay, in ms, that follows from measured round trips. The other part follows from
-   * answers with 429.
-   */
+  /** Allowed network delay in ms, without the delay that answers with 429 have added. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Time in ms that answers with 429 have added to the allowed network delay. */
+  /** Time in ms by which answers with 429 have increased the allowed network delay. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
 
   /**
-   * Updates the estimate with the round-trip time of one request. Returns the possible network delay of the request in
-   * ms.
+   * Updates the estimate with the round-trip time of one request. Returns the time in ms by which the network may have
+   * delayed this request.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // The round trip is compared only with others of its class, because the service needs more time for some classes.
+    // Only requests of the same class are compared, because the service needs more time for some classes than for
+    // others.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -92,14 +90,15 @@ export class PathMargin {
   }
 
   /**
-   * Stores the duration of a round trip, and returns by how many ms it exceeds that of the fastest recent round trip.
+   * Stores the duration of a round trip. Returns the time in ms by which it was slower than the fastest recent round
+   * trip.
    */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns by how many ms a round trip was slower than the fastest round trip that is known now. */
+  /** Returns the time in ms by which a round trip was slower than the fastest one that has been measured by now. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
@@ -114,7 +113,10 @@ export class PathMargin {
     return baseline && quickestMs(baseline);
   }
 
-  /** Records an answer with 429, which shows that requests arrived closer together than expected. */
+  /**
+   * Records an answer with 429. The service received the requests closer together than expected, so a longer network
+   * delay is allowed from now on.
+   */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }

@@ -1,9 +1,10 @@
 /**
  * Limits the start times of requests, so that the service never receives too many in one second (B1, B5).
  *
- * A request counts until one second after its latest possible arrival at the service. The arrival is certain when:
+ * A request counts against the rate until one second after the latest time at which it can have arrived at the service.
+ * It has certainly arrived when:
  * - its answer arrives, or its connection ends;
- * - another request to the same origin, sent at least `marginBounds.mostMs` later, gets its answer;
+ * - an answer arrives to a request that was sent to the same origin at least `marginBounds.mostMs` later;
  * - a handshake with the origin completes that began at least `marginBounds.mostMs` later (`Path.probe`).
  *
  * An answer with 429 does not reduce the rate of keep-alives, because a search job without keep-alives is lost.
@@ -15,16 +16,22 @@ import type { Path, RequestClass } from './request-slot.ts';
 /** One request in the rate limiter, permitted or sent. Only `RateLimiter` uses the fields. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Network path of the request; undefined if a former leader sent the request. */
+  /** Network path on which the request was sent; undefined if a former leader sent it. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
   /** Time in ms until the first bytes of the answer; undefined until they arrive. */
   roundTripMs: number | undefined;
-  /** Time in ms by which the answer was slower than the fastest answer, possibly because of a network delay. */
+  /**
+   * Time in ms by which the answer to this request took longer than the fastest recent answer. The network may have
+   * caused this delay.
+   */
   lateMs: number;
   /** Latest time at which the request can have reached the service; undefined if unknown. */
   arrivedByMs: number | undefined;
-  /** Network delay in ms that was allowed when the request was sent. */
+  /**
+   * Network delay in ms that was allowed when the request was sent. It is used to compute when the request has arrived
+   * at the latest.
+   */
   allowedDelayMs: number;
 }
 
@@ -95,8 +102,8 @@ export class RateLimiter {
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // Earlier requests have usually arrived when half of the handshake's time has passed. After a stall, they may
-    // arrive as late as the end of the handshake.
+    // Earlier requests have usually arrived when half of the handshake is over. If the handshake was much slower than
+    // usual, they may have arrived as late as its end.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
@@ -108,22 +115,23 @@ export class RateLimiter {
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a very late answer, the whole round trip counts as network delay.
+    // If the answer was much slower than usual, the network may have delayed the request for the whole round trip.
     const likelyMs =
       lateMs > marginBounds.mostMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
   /**
-   * Returns the sent requests that may not have arrived yet, and whose arrival a test connection would show if it were
-   * opened now.
+   * Returns the sent requests for which a test connection is useful now. It is useful if it is unknown whether a
+   * request has arrived, and a completed handshake would show that.
    */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
   /**
-   * Returns the next time at which a test connection could show that a request has arrived; Infinity if there is none.
+   * Returns the next time at which a test connection becomes useful for another request (see `doubtful`). Returns
+   * Infinity if there is no such time.
    */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
@@ -131,8 +139,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity if this depends on
-   * permitted requests that are not sent yet.
+   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity while this time
+   * depends on permitted requests that are not sent yet.
    */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
@@ -144,8 +152,9 @@ export class RateLimiter {
   }
 
   /**
-   * Records that requests to `origin` have arrived by `arrivedByMs`. Applies only to requests that were sent at least
-   * `marginBounds.mostMs` before `sentAtMs`, because later requests may still be on the way.
+   * Records that requests to `origin` have arrived by `arrivedByMs`, because a later request, sent at `sentAtMs`, has
+   * arrived. Does not apply to requests that were sent less than `marginBounds.mostMs` before it, because they may
+   * still be on the way.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
@@ -155,7 +164,7 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the time from which a test connection can show that the request has arrived. Returns Infinity if the
+   * Returns the earliest time at which a test connection can show that the request has arrived. Returns Infinity if the
    * request was not sent, or if its arrival is already known.
    */
   #doubtAtMs(reservation: Reservation): number {
@@ -178,21 +187,24 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Returns the time from which a request no longer counts against the rate. */
+  /** Returns the time after which a request no longer counts against the request rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
 /**
- * Returns the latest time at which a request arrives, unless the network or the service stalls. Returns Infinity until
- * the request is sent.
+ * Returns the latest time at which a request arrives if neither the network nor the service stalls. Returns Infinity if
+ * the request is not sent yet.
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
-/** Sets the latest time at which a request can have arrived, unless an earlier time is known. */
+/**
+ * Lowers the latest time at which a request can have arrived to `arrivedByMs`. An earlier time that is already known
+ * stays.
+ */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

@@ -38,7 +38,10 @@ export class RatePace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 
-  /** Halves the rate after an answer with 429. Later answers to requests that were sent before this have no effect. */
+  /**
+   * Halves the rate after an answer with 429, and returns true. Returns false without an effect if the request was sent
+   * before the rate was last halved.
+   */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
     this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
@@ -62,8 +65,8 @@ export class RatePace {
 }
 
 /**
- * Returns the number of whole steps between `sinceMs` and `nowMs`. A rounding error is corrected, so that a timer that
- * fires exactly at a step always counts this step.
+ * Returns the number of steps that have been completed between `sinceMs` and `nowMs`. Corrects a rounding error, so
+ * that a step that ends exactly at `nowMs` is counted.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

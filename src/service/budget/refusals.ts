@@ -1,10 +1,11 @@
 /**
  * Decides whether an answer with 429 means too many requests or too many search jobs, and applies `Retry-After` (B4,
- * B5). A 429 for a new job means too many jobs if other requests have succeeded recently.
+ * B5). If only the creation of a job is rejected, while other requests have succeeded recently, the user has too many
+ * jobs.
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Maximum age in ms at which a successful request counts as evidence that the request rate is not too high. */
+/** Maximum age in ms of a successful request that counts as a proof that the request rate is not too high. */
 const evidenceMs = 15_000;
 /** Maximum wait in ms after `Retry-After`. */
 const longestRetryAfterMs = 300_000;
@@ -37,8 +38,8 @@ export class Refusals {
   }
 
   /**
-   * Returns the time until which `Retry-After` delays a request of this class. `dueMs` is the time at which the request
-   * is due.
+   * Returns the time before which a request of this class must not be sent because of `Retry-After`. A keep-alive is
+   * delayed by at most `keepAliveHoldMs` after its due time `dueMs`.
    */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {

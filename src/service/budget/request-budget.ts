@@ -70,8 +70,8 @@ export class RequestBudget {
   #turn = 0;
   #term: Term | undefined;
   /**
-   * Time until which each access key may use only half of its concurrent requests, because requests of a former leader
-   * may be in flight (B6).
+   * Time until which each access key may use only half of its concurrent requests. A former leader may still have
+   * requests in flight, which use the other half (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
   /**
@@ -140,8 +140,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns false while an access key has more requests in flight than its limit allows. This happens after the limit
-   * was lowered.
+   * Returns whether every access key has at most as many requests in flight as its limit allows. After a limit was
+   * lowered, there can be too many for a while.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
@@ -231,7 +231,7 @@ export class RequestBudget {
     }
   }
 
-  /** Opens a test connection if requests wait only because it is unknown whether earlier requests have arrived. */
+  /** Opens test connections if requests wait for a proof that earlier requests have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -246,7 +246,8 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A failed test connection does not show whether earlier requests have arrived.
+      // The arrival of earlier requests stays unknown after a failed test connection. The next test connection is
+      // opened after a pause.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
@@ -262,8 +263,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the next waiting request of a class: the keep-alive that is due first, or the request whose access key was
-   * served longest ago.
+   * Returns the request of a class that is sent next. Among keep-alives, this is the one that is due first. In other
+   * classes, the access key is used whose last request of the class is the oldest.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -292,7 +293,10 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /** Returns the next time at which a request may be sent even if no answer arrives; Infinity if there is none. */
+  /**
+   * Returns the next time at which more requests may become allowed, even if no answer arrives until then. Returns
+   * Infinity if there is no such time.
+   */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
@@ -351,7 +355,7 @@ export class RequestBudget {
   }
 }
 
-/** Returns whether the request `left` is sent before `right`. */
+/** Returns whether the request `left` is sent before `right`. Both belong to the same class. */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);

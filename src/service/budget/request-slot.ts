@@ -18,7 +18,7 @@ export type RequestClass =
 /** Network path to one origin of the service. */
 export interface Path {
   readonly origin: string;
-  /** Opens a test connection. A completed handshake shows that earlier requests have arrived (B1). */
+  /** Opens a test connection to the service. If its handshake completes, earlier requests have arrived (B1). */
   probe(): Promise<void>;
 }
 
@@ -39,8 +39,9 @@ export interface SlotRequest {
 
 /**
  * How a request ended.
- * - `answered`: the whole answer was read. `headAtMs` is the monotonic time at which it began to arrive.
- * - `abandoned`: the caller or a deadline cancelled the request. It counts as concurrent for a while (B2).
+ * - `answered`: the whole answer was read. `headAtMs` is the monotonic time at which the answer began to arrive.
+ * - `abandoned`: the caller or a deadline cancelled the request. The service may still work on it, so it counts as a
+ *   concurrent request for a while (B2).
  * - `broken`: the service closed the connection.
  */
 export type SlotOutcome =
@@ -62,16 +63,16 @@ export type SlotOutcome =
  *    └── release ──▶ ended
  * ```
  *
- * Calls after the end have no effect. Open a connection before asking for permission, because an unused permission
- * delays other requests (B1).
+ * Calls in the state `ended` have no effect. Open a connection before you ask for a permission, because other requests
+ * wait while a permission is not used (B1).
  */
 export interface Slot {
   /**
-   * Records the start of the request right before the request is written. Throws if this process may not send (L1); the
-   * caller then writes nothing and calls `release`.
+   * Records the start of the request. Must be called right before the request is written. Throws if this process is no
+   * longer the leader (L1). The caller must then call `release` and write nothing.
    */
   started(lastCheck?: () => void): Departure;
-  /** Returns the permission to the budget. If the request was already started, it counts as `abandoned`. */
+  /** Gives the permission back. If the request was already started, it is treated as cancelled (`abandoned`). */
   release(): void;
   /** Reports the monotonic time in ms at which the answer began to arrive. */
   heard(headAtMs: number): void;
@@ -84,9 +85,9 @@ export interface Slot {
   finished(outcome: SlotOutcome): void;
 }
 
-/** Budget of one access key. Its rate and search jobs are shared by all keys of the user. */
+/** Budget of one access key. All access keys of a user share the request rate and the limit of search jobs. */
 export interface KeyBudget {
-  /** Limit for the active search jobs of the user (B4, B5). */
+  /** Permits for search jobs. They limit the number of active search jobs of the user (B4, B5). */
   readonly jobs: JobAdmission;
   /**
    * Waits for permission to send a request. Rejects with the signal's reason, a `BudgetFullError` or a

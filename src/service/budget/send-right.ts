@@ -1,10 +1,10 @@
 /**
- * Right to send requests to the service, which only the leader has (L1). No request is written without a `Departure`,
- * which proves that `depart` checked this right.
+ * Right to send requests to the service. Only the leader has this right (L1). Each write of a request needs a
+ * `Departure`, which `depart` creates after it has checked the right.
  */
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Period without interruption in which this process is the leader. */
+/** Uninterrupted period in which this process is the leader. */
 export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
@@ -43,7 +43,9 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/** Permits one write of a request. Throws a `NotLeadingError` unless `term` is the current term of leadership. */
+/**
+ * Permits the write of one request. Throws a `NotLeadingError` if `term` is no longer the current term of leadership.
+ */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

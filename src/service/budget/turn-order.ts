@@ -1,8 +1,8 @@
 /**
  * Chooses the class of the next request: keep-alives first, then page reads (B3).
  *
- * Page reads get slightly more than half of the requests, unless a search job is in danger of being cancelled. A
- * request of any class that waits longer than `patienceMs` is sent soon.
+ * If both wait, page reads get slightly more than half of the requests, unless the service would soon cancel a search
+ * job. A request of any class that has waited longer than `patienceMs` is sent soon.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -41,9 +41,15 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests that were chosen by rank since a request was last chosen because it had waited too long. */
+  /**
+   * Number of requests that were sent in the order of their priority since the last request that was sent because it
+   * had waited too long.
+   */
   #inRank = 0;
-  /** Number of keep-alives that may still be sent before a waiting page read is sent. */
+  /**
+   * Number of keep-alives that may still be sent while a page read waits. If it is below 1, the page read is sent
+   * first.
+   */
   #pollsAhead = mostPollsAhead;
 
   /**
@@ -70,8 +76,8 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request with the lowest weight. If several requests have the same weight, returns the one whose class
-   * was served longest ago.
+   * Returns the request for which `weigh` returns the lowest number. If this number occurs several times, returns the
+   * request whose class has not been chosen for the longest time.
    */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;

@@ -63,8 +63,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Smallest number that is read as a time in milliseconds. A smaller number is a time in seconds, because this number in
- * seconds would be in the year 5138.
+ * Smallest number that is read as a time in milliseconds. Smaller numbers are read as seconds, because this number of
+ * seconds lies in the year 5138.
  */
 const secondsLimit = 100_000_000_000;
 

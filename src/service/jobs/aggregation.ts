@@ -17,9 +17,9 @@ export type Aggregated =
 export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
 
 /**
- * Waits for the end of an aggregation and reads its records. If the search job reported errors, returns the errors
- * instead. If the result is unreliable for another reason, returns undefined. Calls `onFinished` when the search is
- * finished.
+ * Waits until an aggregation ends, and reads its records. If the search job reported errors, returns the errors
+ * instead. Returns undefined if the records are unreliable for another reason.
+ * @param onFinished called when the search has finished, before the records are read
  */
 export async function readAggregation(
   job: AggregationJob,
@@ -38,7 +38,9 @@ export async function readAggregation(
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }
 
-/** Returns whether the job reported errors, or an answer that may have contained errors was lost. */
+/**
+ * Returns whether the search job may have errors. Errors are also possible if the answer to a status request was lost.
+ */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;
 }

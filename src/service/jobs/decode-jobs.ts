@@ -59,7 +59,10 @@ function decodeState(members: Members): JobState {
 /** States of a search job in which the service may omit the number of messages. */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
-/** Decodes the number of messages. A missing number is an error if results can be read. */
+/**
+ * Decodes the number of messages. Throws if the number is missing, unless the search job is in one of the states in
+ * `uncounted`.
+ */
 function decodeMessageCount(members: Members, state: JobState): number {
   return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
 }

@@ -1,23 +1,23 @@
 /**
- * Times of a search job's status requests, which keep the job alive and show its progress.
+ * Times of the status requests of a search job. These requests keep the job alive and show its progress.
  *
  * - Keep-alive: 12 s after the last answered request for the job (B4).
- * - First progress check: at the expected end of the search, at least 2 s after the job's creation.
- * - Next progress check: shortly after the estimated end. The search runs backwards in time, so its histogram shows how
- *   much is done (section 2.3 of docs/service.md).
+ * - First progress check: at the expected end of the search, but at least 2 s after the job's creation.
+ * - Next progress check: shortly after the estimated end of the search. The end is estimated from the histogram,
+ *   because the search runs backwards in time (section 2.3 of docs/service.md).
  *
- * A failed status request is repeated twice immediately, and then after growing delays.
+ * A failed status request is repeated twice immediately, and then with growing delays.
  */
 
 /** Time in ms from the last answered request to the next keep-alive. */
 export const keepAliveMs = 12_000;
 
 const soonestPollMs = 2_000;
-/** Time in ms from a job's creation to its first status request, if the duration is unknown. */
+/** Time in ms from a job's creation to its first status request, if the expected duration of the search is unknown. */
 const usualPollMs = 2_500;
 /**
- * Fraction of the estimated duration of a search. A progress check waits for the estimated duration, plus this fraction
- * of it, plus `overshootMs`.
+ * Fraction by which the estimated duration of a search is increased. Together with `overshootMs`, it makes it likely
+ * that the next progress check finds the search finished.
  */
 const overshootShare = 0.1;
 const overshootMs = 250;
@@ -25,7 +25,7 @@ const overshootMs = 250;
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
 /**
- * Age of a search job in ms at which a search that takes up to 10 s has ended. A progress check is planned for this
+ * Age of a search job in ms at which a progress check is planned. A search that takes up to 10 s has finished at this
  * age.
  */
 const shortSearchMs = 10_500;
@@ -33,7 +33,7 @@ const shortSearchMs = 10_500;
 export interface SearchProgress {
   /** Time in ms from the job's creation to the request for this status. */
   readonly elapsedMs: number;
-  /** Maximum time in ms for which the search can have been running. */
+  /** Longest time in ms for which the search can have been running. The exact start of the search is unknown. */
   readonly searchingMs: number;
   /** Ratio of the time range that the search has completed, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
@@ -42,8 +42,8 @@ export interface SearchProgress {
 }
 
 /**
- * Returns the time in ms from a job's creation to its first status request. `expectedMs` is the expected duration of
- * the search.
+ * Returns the time in ms from a job's creation to its first status request.
+ * @param expectedMs expected duration of the search in ms
  */
 export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
@@ -71,8 +71,8 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 export const secondTryMs = 16_000;
 
 /**
- * Returns after how many ms an unanswered status request is repeated. `tries` counts the requests since the last
- * answer.
+ * Returns the time in ms after which a status request without an answer is sent again.
+ * @param tries number of status requests since the last answer
  */
 export function patienceMs(tries: number): number {
   return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;
@@ -81,7 +81,10 @@ export function patienceMs(tries: number): number {
 const patiences: readonly number[] = [2_000, 2_000, 4_000];
 const lastPatienceMs = 8_000;
 
-/** Returns the delay in ms before the next status request. `tries` is the number of consecutive failures. */
+/**
+ * Returns the delay in ms before the next status request.
+ * @param tries number of consecutive failed status requests
+ */
 export function delayAfterFailure(tries: number): number {
   return delays[tries - 1] ?? lastDelayMs;
 }

@@ -1,6 +1,6 @@
 /**
- * Sends the requests of one search job (sections 4.2 to 4.5 of docs/service.md) when a caller asks for them.
- * `search-job.ts` keeps the job alive.
+ * Sends the requests of one search job (sections 4.2 to 4.5 of docs/service.md). It sends a request only when a caller
+ * asks for it, so `search-job.ts` must keep the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -126,14 +126,14 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum length in characters at which the warning of a job's creation is removed from the job's later warnings. A
- * shorter text is not removed, because it may occur in a later warning by chance.
+ * Minimum length in characters of a known warning that is removed from later warnings (see `newsOf`). A shorter text
+ * could also occur in a new warning by chance.
  */
 const shortestNotice = 16;
 
 /**
- * Returns the part of a warning that is new. `known` is the warning of the job's creation, which later warnings repeat,
- * so it is removed.
+ * Returns the part of a warning that is new. Later warnings of a job repeat `known`, the warning in the answer to the
+ * job's creation. This text is removed.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

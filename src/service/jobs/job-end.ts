@@ -3,7 +3,10 @@ import { failure, type LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
-/** Outcomes after which the search job may still exist: a replica does not know it yet, or its cookie is missing. */
+/**
+ * Outcomes after which the search job may still exist. Either the replica that answered does not know the job yet, or
+ * the request lacked the cookie of the job.
+ */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
 
@@ -51,7 +54,8 @@ export function closedError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for an aggregation whose number of records is unknown, so that logfleet cannot read all records.
+ * Creates the error for an aggregation whose number of records the service does not report. Without this number,
+ * logfleet cannot check that it has read all records.
  */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;

@@ -51,7 +51,7 @@ export class JobGathering {
     this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };
   }
 
-  /** Send time of the newest status request whose answer showed that the search had not started. */
+  /** Send time of the newest status request whose answer said that the search had not started yet. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
@@ -70,7 +70,10 @@ export class JobGathering {
     return found * Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
   }
 
-  /** Adds a status, and returns whether it is the newest. An older status adds only errors, warnings and buckets. */
+  /**
+   * Adds the answer to a status request. Returns false if a newer request was already answered. In this case, only the
+   * errors, warnings and message counts of the answer are used.
+   */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
     const former = this.#progress;
@@ -88,7 +91,7 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning from the answer to any request except a status request. */
+  /** Adds a warning, unless `text` is undefined. `take` adds the warnings of status requests itself. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     addText(this.#warnings, text);
@@ -141,9 +144,9 @@ interface BucketCounts {
 }
 
 /**
- * Histogram of a search job. The service may count only new messages in each status (section 2.3 of docs/service.md),
- * or all messages so far (section 10.2 of docs/service.md). `read` chooses the sum or the maximum, whichever fits the
- * number of messages.
+ * Histogram of a search job. In each status, the service may count only new messages (section 2.3 of docs/service.md),
+ * or all messages so far (section 10.2 of docs/service.md). `read` tries both, and uses the result that is closer to
+ * the total number of messages.
  */
 export class JobHistogram {
   /** Message counts by start and length of the bucket, because the service may change the length during a search. */
@@ -160,8 +163,8 @@ export class JobHistogram {
   }
 
   /**
-   * Returns all buckets. If a bucket was counted several times, its counts are added, or the maximum count is used,
-   * depending on which total is closer to `messageCount`.
+   * Returns all buckets. If several statuses contain the same bucket, either the sum of its counts or the largest count
+   * is used. The total of the used counts is as close as possible to `messageCount`.
    */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);

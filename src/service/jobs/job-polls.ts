@@ -1,7 +1,8 @@
 /**
- * Sends the status requests of one search job (B4) at the times of `job-cadence.ts`.
+ * Sends the status requests of one search job (B4) at the times that `job-cadence.ts` computes.
  *
- * A request without a timely answer is repeated, but its answer is still awaited, because it may contain errors (E5).
+ * If an answer is late, the request is sent again. The late answer is still awaited, because it may contain errors of
+ * the search (E5).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -39,7 +40,7 @@ export class JobPolls {
   #tries = 0;
   /** Time at which a failed status request is sent again; undefined after a success. */
   #againAtMs: number | undefined;
-  /** Time of the next progress check; Infinity if no check is needed. */
+  /** Time of the next progress check. Infinity means that only keep-alives are sent. */
   #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -50,13 +51,13 @@ export class JobPolls {
     this.#plan();
   }
 
-  /** Returns the send time of the oldest status request in flight; Infinity if there is none. */
+  /** Send time of the oldest status request in flight; Infinity if there is none. */
   get oldestSentMs(): number {
     const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /** Sets the time of the next progress check. With Infinity, only keep-alives are sent. */
+  /** Sets the time of the next progress check. If it is Infinity, only keep-alives are sent. */
   checkProgressAt(atMs: number): void {
     this.#progressAtMs = atMs;
     this.#plan();
@@ -73,7 +74,7 @@ export class JobPolls {
     return this.#options.job.heardAtMs + keepAliveMs;
   }
 
-  /** Sends the next status request if it is due, or sets its timer. */
+  /** Sends the next status request if it is due. Otherwise sets a timer for it. */
   #plan(): void {
     this.#timer?.cancel();
     if (this.#isStopped) return;
@@ -86,8 +87,8 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // When a keep-alive is due, it replaces a progress check that still waits, because the request budget sends
-    // keep-alives first.
+    // The request budget sends keep-alives before progress checks. A due keep-alive therefore replaces a progress check
+    // that still waits.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -126,7 +127,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A request that got a 401 is sent again. By then, `#queued` may be a newer request, which must stay queued.
+    // A request that got a 401 is sent again. A newer request may have been queued in the meantime, and it must stay
+    // queued.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -21,9 +21,12 @@ const longestDelayMs = 30_000;
 export interface PageSource {
   /** Requests one page. Resolves to the number of rows in the page when the receiver is ready for more rows. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
-  /** Number of rows of the current page that the receiver has taken. */
+  /** Number of rows of the current page that the receiver has accepted so far. */
   readonly given?: () => number;
-  /** Returns undefined if the receiver accepts rows now, otherwise a promise that resolves when it does. */
+  /**
+   * Returns undefined if the receiver accepts more rows now. Otherwise returns a promise that resolves when the
+   * receiver accepts rows again.
+   */
   readonly drained?: () => Promise<void> | undefined;
 }
 
@@ -75,7 +78,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   return offset;
 }
 
-/** Returns whether another attempt to read the page can succeed. */
+/** Returns whether the error is temporary, so that the page should be requested again. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }
@@ -86,6 +89,6 @@ function delayAfter(error: unknown, tries: number): number {
 }
 
 function nothingCame(offset: number, total: number): LogfleetError {
-  const message = `The service counts ${total} results of a search job, but returns none from row ${offset} on.`;
+  const message = `The service reports ${total} results of a search job, but returns no results at offset ${offset}.`;
   return failure('backoff', 'job.pagesEmpty', message, { reason: 'ResultsMissing' });
 }

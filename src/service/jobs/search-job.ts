@@ -29,15 +29,15 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
  * Time in ms without requests after which the service has certainly cancelled a job (section 3.1 of docs/service.md).
  */
 export const orphanLifeMs = 30_000;
-/** Time in ms without a valid answer after which the search job counts as lost. */
+/** Maximum time in ms without a valid answer. After this time, the search job counts as lost. */
 const longestSilenceMs = 60_000;
 /**
  * Maximum number of attempts to delete a search job. If all fail, the job expires, because it gets no more requests.
  */
 const deletionTries = 3;
 /**
- * Maximum number of attempts to delete a new job. It is higher, because some replicas of the service may not know the
- * job yet (section 10.2 of docs/service.md).
+ * Maximum number of attempts to delete a new job. Some replicas of the service may not know a new job yet, so more
+ * attempts are made than for an older job (section 10.2 of docs/service.md).
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
@@ -133,7 +133,8 @@ export class SearchJob {
   }
 
   /**
-   * Moves the first status request to the expected end of the search. `expectedMs` is counted from the job's creation.
+   * Plans the first status request for the expected end of the search.
+   * @param expectedMs expected time in ms from the job's creation to the end of the search
    */
   expect(expectedMs: number | undefined): void {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
@@ -181,7 +182,10 @@ export class SearchJob {
     return fields;
   }
 
-  /** Requests one record, so that the service rejects a query without aggregation (section 7.4 of docs/service.md). */
+  /**
+   * Requests one record. The service rejects this request if the query has no aggregation (section 7.4 of
+   * docs/service.md).
+   */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {
@@ -269,7 +273,8 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
-    // A missing cookie may be a temporary error, so the job ends only after a long time without accepted requests.
+    // A missing cookie may be a temporary error. The job therefore ends only if no request has been accepted for a long
+    // time.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
@@ -298,8 +303,7 @@ export class SearchJob {
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // The service does not count a search job as active if it does not know the job. Another search job may therefore
-    // start immediately.
+    // A search job that the service does not know is not active, so another search job may start immediately.
     if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();

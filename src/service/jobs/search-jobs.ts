@@ -1,6 +1,6 @@
 /**
- * Opens search jobs within the limits of the service (B4, B5). If the answer to a creation is lost, a job may exist
- * whose id is unknown. This job counts as active until it must have expired.
+ * Opens search jobs within the limits of the service (B4, B5). If the answer to a creation is lost, the service may
+ * have created a job whose id is unknown. This job counts as active until the service has certainly ended it.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
@@ -29,7 +29,7 @@ export interface OpenOptions {
   readonly expectedMs?: number | undefined;
 }
 
-/** Time in ms without search jobs after which no further job is expected. */
+/** Time in ms without search jobs after which `whenUnused` resolves. */
 const lingerMs = 10_000;
 
 export class SearchJobs {
@@ -52,8 +52,8 @@ export class SearchJobs {
   }
 
   /**
-   * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError` or the signal's reason. A job that
-   * was created before the abort is closed first.
+   * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError` or the signal's reason. If the
+   * signal is aborted after the job was created, the job is closed before the promise rejects.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
     const { clock } = this.#options;
@@ -72,7 +72,7 @@ export class SearchJobs {
     throw signal.reason;
   }
 
-  /** Resolves when no job was open or waiting during the last `lingerMs`, or when the signal is aborted. */
+  /** Resolves when there has been no open or waiting job for `lingerMs`, or when the signal is aborted. */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {

@@ -12,12 +12,15 @@ import type { Answer, CallOptions } from '../requests/call.ts';
 /** Query and time range of a new search job (E12, section 4.1 of docs/service.md). */
 export interface JobOrder {
   readonly query: string;
-  /** Start of the time range in ms. The service may include or exclude its end (section 10.2 of docs/service.md). */
+  /**
+   * Start of the time range in ms. The service may include or exclude messages with the time `toMs` (section 10.2 of
+   * docs/service.md).
+   */
   readonly fromMs: number;
   readonly toMs: number;
   /** Time zone for functions of the query, `UTC` by default. */
   readonly timeZone?: string;
-  /** Searches by receipt time (`_receipttime`) instead of message time (`_messagetime`). */
+  /** True to search by receipt time (`_receipttime`) instead of message time (`_messagetime`). */
   readonly byReceiptTime?: boolean;
   /** `AutoParse` extracts the fields of JSON messages. Default: `Manual`. */
   readonly autoParsingMode?: 'AutoParse' | 'Manual';
@@ -57,8 +60,8 @@ export interface JobStatus {
   /** Number of records so far; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   /**
-   * Message counts of short periods. The service returns only new counts (section 2.3 of docs/service.md), or all
-   * counts so far (section 10.2 of docs/service.md).
+   * Message counts by time. Each status contains either only new counts (section 2.3 of docs/service.md), or all counts
+   * so far (section 10.2 of docs/service.md).
    */
   readonly buckets: readonly HistogramBucket[];
   /** Errors that no earlier status contained. */
@@ -73,7 +76,7 @@ export interface JobStatus {
 export interface StatusOptions extends CallOptions {
   /** Monotonic time in ms at which the status request is due (B4); now by default. */
   readonly dueMs?: number;
-  /** Whether the request only checks progress, so other requests may be sent first. */
+  /** True for a request that only checks progress. Other requests may be sent before it. */
   readonly isProgressCheck?: boolean;
   /** Called right before the request is written. If it throws, the request is not sent. */
   readonly beforeSend?: () => void;
@@ -92,13 +95,13 @@ export const maxPageRows = 10_000;
 /** Receives the rows of a page while it arrives. An error that it throws cancels the page. */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns undefined if the receiver accepts rows now, otherwise a promise that resolves when it does. A page that is
-   * paused for 5 s is cancelled and continued later (B3).
+   * Returns undefined if the receiver accepts more rows now. Otherwise returns a promise that resolves when the
+   * receiver accepts rows again. If the receiver needs longer than 5 s, the page is cancelled and continued later (B3).
    */
   drained?(): Promise<void> | undefined;
 }
 
-/** Page of messages (section 2.5 of docs/service.md). The receiver already has its rows. */
+/** Page of messages (section 2.5 of docs/service.md) without its rows, which the receiver has already received. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;

@@ -72,7 +72,7 @@ function optional<T>(read: Read<T>): Read<T | undefined> {
 }
 
 function asCount(value: unknown): number | undefined {
-  // `parseJson` returns large integers as strings of digits, so both forms are accepted.
+  // A count can be a number or a string of digits, because `parseJson` returns large integers as strings.
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : undefined;
 }

@@ -4,10 +4,7 @@
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/**
- * Results of the reader, one for each type of token. `more` means that the rest of the chunk contains no complete
- * token.
- */
+/** Types of tokens that the reader returns. `more` means that the reader needs the next chunk to complete a token. */
 export const token = {
   more: 0,
   name: 1,
@@ -38,15 +35,15 @@ const expecting = {
 } as const;
 
 /**
- * Position inside a token at which the chunk ended. `digits + n`: `n` hexadecimal digits of an escape sequence are
- * missing. `number + n`: the number is in state `n` of `numberStates`.
+ * Where in a token the chunk ended. For an escape sequence, the number of missing hexadecimal digits is added to
+ * `digits`. For a number, its state in `numberStates` is added to `number`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
 const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
-  /** Index at which the current token begins in the chunk. `tokenEnd` is the index after the token. */
+  /** Index of the first byte of the current token in the chunk. `tokenEnd` is the index after its last byte. */
   tokenStart = 0;
   tokenEnd = 0;
   /** Whether the last string contains a backslash. */
@@ -75,8 +72,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues with the bytes of `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the document. Returns
-   * the number that must be added to stored indexes, so that they refer to `bytes`.
+   * Sets the bytes that are read next: those of `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the
+   * document. Add the returned number to an index in the former bytes to get the index in `bytes`.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -107,7 +104,8 @@ export class JsonReader {
   }
 
   /**
-   * Skips the rows that `row-finder.ts` has already read. `at` is the index after the opening brace of the next row.
+   * Continues after rows that `row-finder.ts` has read instead of this reader. `at` is the index after the opening
+   * brace of the next row.
    */
   skipInto(at: number): void {
     this.at = at;
@@ -198,8 +196,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the closing brace or bracket of an object or array. `ifEmpty` is the set of tokens that are expected while
-   * the object or array is empty.
+   * Reads the closing brace or bracket of an object or array. `ifEmpty` is the value that `#expecting` has if the
+   * object or array is empty.
    */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
@@ -348,7 +346,10 @@ const numberStates: readonly { readonly isWhole: boolean; readonly next: Readonl
   { isWhole: true, next: { [digits]: 8 } },
 ];
 
-/** Returns the state of a number after `byte`, or -1 if the number cannot continue with this byte. */
+/**
+ * Returns the next state of a number after the character `byte`. Returns -1 if the number cannot continue with this
+ * character.
+ */
 function continueNumber(state: number, byte: number): number {
   const character = String.fromCharCode(byte);
   const next = Object.entries(numberStates[state]?.next ?? {});

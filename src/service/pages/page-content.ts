@@ -2,8 +2,10 @@
  * Reads a page of messages (section 2.5 of docs/service.md): its rows, a warning, and descriptions of fields. Rows are
  * passed on as their original bytes.
  *
- * Unknown members are skipped. `messages`, and `map` in each message, must occur once, because rows that were passed on
- * cannot be replaced.
+ * Unknown members are skipped. A page must contain `messages` exactly once, and each message must contain `map` exactly
+ * once, because rows that were already passed on cannot be replaced.
+ *
+ * The positions in the page are:
  *
  * ```text
  * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end
@@ -27,7 +29,7 @@ export interface PageLimits {
   readonly maxDepth: number;
 }
 
-/** Position in the page: the object or array that is being read, or the member whose value comes next. */
+/** What the reader is reading: an object or array of the page, or the value of a member. */
 type PagePosition =
   | 'start'
   | 'page'
@@ -43,8 +45,8 @@ type PagePosition =
   | 'end';
 
 /**
- * JSON nesting depth at three positions: inside the page, inside an element of `messages`, and inside a row. The depth
- * counts the open objects and arrays.
+ * JSON nesting depth inside the page, inside an element of `messages`, and inside a row. The depth is the number of
+ * open objects and arrays.
  */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
@@ -61,8 +63,8 @@ export class PageContent {
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
   /**
-   * Index at which the current row begins. While the member `fields` is read, it is the index at which that member's
-   * value begins.
+   * Index at which the current row begins. Inside the member `fields`, this is the index at which the value of `fields`
+   * begins.
    */
   #start = 0;
   /** Object whose unknown member is being skipped. */
@@ -95,15 +97,15 @@ export class PageContent {
     return this.#reader.at;
   }
 
-  /** Continues with the next bytes of the page. Has the parameters of `JsonReader.take`. */
+  /** Continues with the next bytes of the page. The parameters are those of `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
   /**
-   * Reads to the end of the chunk. If `whileHeld` is true, reads only to the end of the row or text that began in an
-   * earlier chunk.
+   * Reads to the end of the chunk. If `whileHeld` is true, stops at the end of the row or text that began in an earlier
+   * chunk.
    */
   read(whileHeld: boolean): void {
     for (;;) {
@@ -118,8 +120,8 @@ export class PageContent {
   }
 
   /**
-   * Returns the index at which an incomplete row or text begins, or -1 if there is none. All bytes starting at this
-   * index must stay in memory.
+   * Returns the index at which an incomplete row or text begins, or -1 if there is none. The bytes after this index
+   * must stay in memory until the next chunk arrives.
    */
   heldFrom(): number {
     switch (this.#place) {
@@ -305,7 +307,7 @@ export class PageContent {
     this.#named?.set(found, tokenStart - this.#start, tokenEnd - this.#start);
   }
 
-  /** Returns the field of the row whose name is the current token. */
+  /** Returns the known field whose name is the current token. Returns undefined for any other name. */
   #nameOfField(): FieldValue | undefined {
     const { tokenStart, tokenEnd, escaped } = this.#reader;
     if (!escaped) return this.#fieldsOfRow.named(this.#bytes, tokenStart + 1, tokenEnd - 1);
@@ -313,7 +315,7 @@ export class PageContent {
     return this.#fieldsOfRow.named(name, 0, name.length);
   }
 
-  /** Passes on the next rows as long as `row-finder.ts`, the fast reader, can read them. */
+  /** Passes on the next rows while `row-finder.ts` can read them, because it is faster than the JSON reader. */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
       this.#giveOut(end);
@@ -387,7 +389,10 @@ export class PageError extends DecodeError {
   /** Offset of the invalid byte in the page. If the page is truncated, the offset is the length of the page. */
   readonly offset: number;
 
-  /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */
+  /**
+   * @param place JSON path of the error
+   * @param problem what was expected and what was found, without values of the page
+   */
   constructor(offset: number, place: string, problem: string) {
     super(`${place}: ${problem}, at byte ${offset}`);
     this.offset = offset;

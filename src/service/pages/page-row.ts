@@ -32,7 +32,7 @@ export type ComplainOfRow = (at: number, problem: string) => Error;
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** Type of the field's JSON value. It is `token.more` if the row does not contain the field. */
+  /** Type of the field's JSON value. The type `token.more` means that the row does not contain the field. */
   kind: Token = token.more;
   start = 0;
   end = 0;
@@ -43,8 +43,8 @@ export class FieldValue {
   }
 
   /**
-   * Sets the kind and position of the field's value. If the value is an object or array, its position covers only the
-   * first byte.
+   * Sets the type and the position of the field's value. For an object or array, the position is that of its first
+   * byte.
    */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
@@ -82,7 +82,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** `id` contains the message id from `idStart` to `idEnd`. */
+  /** @param id bytes that contain the message id from `idStart` to `idEnd` */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;
@@ -115,7 +115,10 @@ export class RowFields {
     );
   }
 
-  /** Decodes the row from `bytes[row]` to `end`. If a field is invalid, throws the error that `complain` creates. */
+  /**
+   * Decodes the row from `bytes[row]` to `end`. If a field is invalid, calls `complain` and throws the error that it
+   * returns.
+   */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
@@ -160,7 +163,9 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
 /** Maximum number of digits that are read as a number, because doubles are exact up to 15 digits. */
 const maxDigits = 15;
 
-/** Returns the number in the bytes; -1 if they are not all digits. Creates no string, to save time. */
+/**
+ * Returns the number in the bytes, or -1 if not all bytes are digits. Does not create a string, because that is slower.
+ */
 function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;
   let number = 0;

@@ -20,7 +20,7 @@ const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
 /** Byte order mark, which the scanner ignores at the start of a page. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/** Minimum number of bytes that are copied at a time to complete a row. */
+/** Minimum number of bytes that are appended at a time to an incomplete row. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
@@ -34,12 +34,15 @@ export class PageScanner {
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `write` passes each row to `sink` and throws its errors. Do not use the scanner after an error. */
+  /**
+   * Do not use the scanner after an error.
+   * @param sink receives each row; an error that it throws reaches the caller of `write`
+   */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
     this.#content = new PageContent(sink, { ...usualLimits, ...limits });
   }
 
-  /** Number of rows that `sink` has received. After an error, the next page can begin after these rows. */
+  /** Number of rows that `sink` has received. After an error, request the rows that follow them in another page. */
   get rows(): number {
     return this.#content.rows;
   }
@@ -55,7 +58,7 @@ export class PageScanner {
     }
   }
 
-  /** Ends the page. Throws a `PageError` if it is incomplete. */
+  /** Must be called after the last byte of the page. Throws a `PageError` if the page is incomplete. */
   end(): PageEnd {
     if (this.#failure) throw this.#failure.error;
     const content = this.#content;
@@ -89,7 +92,9 @@ export class PageScanner {
     return at;
   }
 
-  /** Completes the row or text that began in an earlier chunk. Returns the number of bytes read from the chunk. */
+  /**
+   * Completes the row or text that began in an earlier chunk. Returns the number of bytes that it used from this chunk.
+   */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;
     const added = Math.min(chunk.length - at, Math.max(carried, leastPieceBytes));

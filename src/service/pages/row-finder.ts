@@ -1,6 +1,7 @@
 /**
  * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other rows.
- * Most rows have the same names as the row before, so each name is only compared with the earlier one.
+ * Most rows have the same names as the row before. Names are therefore not parsed again, but only compared with the
+ * earlier names.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import { token } from '../json/json-reader.ts';
@@ -18,14 +19,14 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Text before the value of each member, such as `,"name":"`, as it was in an earlier row. */
+  /** For each member: the bytes of an earlier row before the member's value, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 for none. */
   readonly #nameLengths = new Uint8Array(maxMembers);
   /**
-   * Known field of each member of the previous row, such as the id. The value is undefined if the member is not a known
-   * field.
+   * For each member: the field that `RowFields` decodes from it, such as the id. The value is undefined for all other
+   * members.
    */
   readonly #named: (FieldValue | undefined)[] = [];
 
@@ -34,8 +35,8 @@ export class RowFinder {
   }
 
   /**
-   * Finds the known fields of the row that begins at `row`. Returns the index after the row, or -1 if the row has an
-   * unusual form, so that the slower JSON reader must read it.
+   * Finds the known fields of the row that begins at `row`, and returns the index after the row. Returns -1 if the row
+   * has an unusual form. The JSON reader must then read it.
    */
   find(bytes: Buffer, row: number): number {
     if (bytes !== this.#bytes) this.#take(bytes);
@@ -84,7 +85,10 @@ export class RowFinder {
   }
 }
 
-/** Returns whether `length` bytes of `view` at `at` equal those of `names` at `nameAt`. `length` is at least 4. */
+/**
+ * Returns whether `length` bytes of `names` at index `nameAt` equal the bytes of `view` at index `at`. `length` must be
+ * at least 4.
+ */
 function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {
   const last = length - 4;
   for (let place = 0; place < last; place += 4) {

@@ -1,6 +1,6 @@
 /**
- * Passes the body of an answer to its receiver while it arrives. Limits the time until the answer begins, the time
- * between two chunks, and the time for which the receiver may pause (B3).
+ * Passes the body of an answer to its receiver while the body arrives. Cancels the request if the answer begins too
+ * late, if the next chunk takes too long, or if the receiver pauses too long (B3).
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -50,15 +50,18 @@ export class AnswerStream<T> implements BodyReceiver {
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Time at which the last chunk arrived or the last pause ended, whichever is later. */
+  /**
+   * Time since which the next chunk is awaited. It is the arrival of the last chunk or the end of the last pause,
+   * whichever is later.
+   */
   #movedAtMs = 0;
   /** Number of pending promises that pause the answer. */
   #waits = 0;
   #ended = false;
 
   /**
-   * @param giveUp aborted when a time limit passes, which cancels the request
-   * @param onHead called with the head of a successful answer
+   * @param giveUp aborted if a time limit passes, so that the request is cancelled
+   * @param onHead receives the head of a successful answer
    */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;

@@ -23,7 +23,7 @@ export interface Call {
   readonly session?: JobSession | undefined;
 }
 
-/** Decodes the body of a successful answer. Throws a `DecodeError`. */
+/** Decodes the body of a successful answer. Throws a `DecodeError` if the body is invalid. */
 export type Decode<T> = (body: Uint8Array) => T;
 
 export type Reading<T> = Decode<T> | Streaming<T>;

@@ -2,8 +2,8 @@
  * Sends the requests of all operations, and repeats failed requests if `outcome.ts` allows it. Returns a successful
  * answer or throws a `ServiceError`.
  *
- * Each request needs its own permission from the request budget. The permission starts right before the request is
- * written, and always ends (B1, L1).
+ * Each request needs its own permission from the request budget. The permission is always given back, even if the
+ * request fails (B1, L1).
  */
 
 import { assert } from '../../base/assert.ts';
@@ -64,7 +64,7 @@ interface SentAnswer<T> {
   readonly sentAtMs: number;
   /** Value of the `Cookie` header that was sent. */
   readonly cookie: string | undefined;
-  /** Stream that read the answer; undefined for answers that were not streamed. */
+  /** Stream that has read the body of the answer. Undefined if the body was not streamed. */
   readonly stream: AnswerStream<T> | undefined;
 }
 
@@ -100,8 +100,8 @@ export class Exchange {
   }
 
   /**
-   * Performs a call. Throws a `ServiceError`, or an error that the caller's own functions threw. After an error, the
-   * caller must wait before it performs the call again.
+   * Sends the request of a call, and repeats it if the outcome allows this. Throws a `ServiceError`, or an error that
+   * the caller's own functions threw. The caller must wait before it repeats a failed call.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const timesSeen = new Map<Outcome, number>();
@@ -140,7 +140,7 @@ export class Exchange {
 
   /** Sends one request and follows its redirects. */
   async #follow<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
-    // All requests of a search job go to the address that created it.
+    // All requests of a search job go to the address at which the job was created.
     const home = call.session?.address;
     let address = home ?? this.#address;
     let url = new URL(address.origin + address.basePath + call.path);
@@ -316,7 +316,7 @@ export class Exchange {
   #headers(call: Call, cookie: string | undefined): Readonly<Record<string, string>> {
     return {
       accept: 'application/json',
-      // Without this header the service may compress its answers (RFC 9110, 12.5.3).
+      // Without this header, the service may compress its answers (RFC 9110, 12.5.3), which logfleet cannot read.
       'accept-encoding': 'identity',
       authorization: this.#authorization,
       'user-agent': this.#options.userAgent,
@@ -325,7 +325,9 @@ export class Exchange {
     };
   }
 
-  /** Converts an error to a `ServiceError`, unless the caller's own functions threw it. */
+  /**
+   * Converts an error of a request to a `ServiceError`. Does not convert errors that the caller's own functions threw.
+   */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;
     const outcome = outcomeOfError(cause, isSent, call.signal);
@@ -336,7 +338,7 @@ export class Exchange {
   }
 }
 
-/** Returns whether the service rejected the access key. */
+/** Returns whether the error means that the service rejected the access key (401). */
 function isRejection(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.outcome === 'unauthorized';
 }

@@ -1,6 +1,7 @@
 /**
- * Address, cookies (section 5.3 of docs/service.md) and times of one search job. All its requests go to the address
- * that created it. A permanent redirect changes this address if the service at the new address knows the job.
+ * Stores the address, the cookies (section 5.3 of docs/service.md) and the times of one search job. All requests of the
+ * job go to the address that created it. After a permanent redirect, they go to the new address if the service there
+ * knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
@@ -30,8 +31,8 @@ export class JobSession {
   }
 
   /**
-   * Records a successful answer from `address`. `forGood` is true if all redirects to this address were permanent, so
-   * that later requests use the address directly.
+   * Records a successful answer from `address`.
+   * @param forGood true if all redirects to `address` were permanent; later requests then go to `address` directly
    */
   answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
     if (this.#address) this.heard(sentAtMs);
@@ -104,7 +105,10 @@ export class JobCookies {
 /** Latest time that a `Date` can represent. */
 const latestMs = 8_640_000_000_000_000;
 
-/** Converts `Max-Age` to a fixed time, because the cookie library counts from the last use of the cookie. */
+/**
+ * Replaces `Max-Age` with a fixed time, because the cookie library counts `Max-Age` from the last use of the cookie
+ * instead of its arrival.
+ */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;
   if (maxAge === null) return;

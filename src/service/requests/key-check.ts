@@ -1,9 +1,11 @@
 /**
- * Decides which requests are sent while the service rejects the access key (401).
+ * Decides which requests are sent after the service has rejected the access key (401).
  *
- * After a rejection, one request at a time is sent to check the key. All other requests wait for its answer: if it is a
- * rejection too, they fail with the same error. Otherwise the key is valid, and all of them are sent. Requests of a
- * running search job never wait, because the service ends a job that gets no requests (section 4.1).
+ * One request at a time is sent to check the key, and all other requests wait for its answer. If the service rejects
+ * the key again, the waiting requests fail with the same error. Otherwise they are all sent.
+ *
+ * Requests of a running search job never wait, because the service cancels a job that gets no requests (section 3.1 of
+ * docs/service.md).
  */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Call } from './call.ts';
@@ -13,16 +15,13 @@ import type { ServiceError } from './service-error.ts';
 interface Check {
   readonly call: Call;
   /**
-   * Resolves when the request has ended. The value is the request's error if the service rejected the key again, and
-   * otherwise undefined.
+   * Resolves when the request has ended. The value is its error if the service rejected the key again, and otherwise
+   * undefined.
    */
   readonly result: PromiseWithResolvers<ServiceError | undefined>;
 }
 
-/**
- * Error of a request that was not sent. Another request was sent first to check the access key, and the service
- * rejected the key.
- */
+/** Error of a request that was not sent, because the service had rejected the same access key in another request. */
 export class KeyRejectedError extends Error {
   override readonly name = 'KeyRejectedError';
   /** Error of the request that checked the key. */
@@ -38,7 +37,7 @@ export class KeyCheck {
   #isRejected = false;
   #check: Check | undefined;
 
-  /** Returns whether the request must wait, because another request checks the key. */
+  /** Returns whether the request must wait until another request has shown whether the access key is valid. */
   mustWait(call: Call): boolean {
     return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
   }
@@ -60,13 +59,16 @@ export class KeyCheck {
     this.#isRejected = false;
   }
 
-  /** Records that the service rejected the key. If the request is sent again, its second attempt checks the key. */
+  /**
+   * Records that the service rejected the key. If `isRepeated` is true, the client sends this request again, which
+   * checks the key a second time.
+   */
   rejected(call: Call, isRepeated: boolean): void {
     this.#isRejected = true;
     if (isRepeated && !isOfRunningJob(call)) this.#begin(call);
   }
 
-  /** Records the end of a request, and its error if the service rejected the key. */
+  /** Records that a request has ended. `rejection` is its error if the service rejected the key. */
   ended(call: Call, rejection?: ServiceError): void {
     if (this.#check?.call !== call) return;
     const { result } = this.#check;

@@ -10,8 +10,8 @@ import type { jobMissings } from './outcome.ts';
  */
 const replicaGraceMs = 10_000;
 /**
- * Time in ms after a job's creation in which some replicas of the service may not know the job, although another
- * replica has shown that it does.
+ * Time in ms after a job's creation in which some replicas of the service may not know the job. Used instead of
+ * `replicaGraceMs` if one replica has shown that it knows the job.
  */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
@@ -43,7 +43,7 @@ export interface JobFacts extends NoSuchJob {
    * job does not count.
    */
   readonly heardAtMs: number | undefined;
-  /** True if an earlier request to delete the job may have reached the service. */
+  /** True if a request to delete the job may already have reached the service. */
   readonly isDeleted: boolean;
   /** Whether any request of the job had a cookie. */
   readonly hadCookie: boolean;
@@ -59,8 +59,8 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Redirects are checked first. After a redirect, another service may have answered, and its answer does not show that
-  // the job is gone.
+  // Redirects are checked first, because another service may have answered after a redirect. Its answer does not show
+  // whether the job still exists.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

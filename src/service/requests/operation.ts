@@ -18,7 +18,8 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The deadline is long, because a cancelled request loses its answer, which may contain an error of the search (E5).
+  // The deadline of a status request is long. If the request were cancelled early, an error of the search in its answer
+  // would be lost (E5).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
   // The maximum size does not limit the rows of a page, because rows are read as a stream.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },

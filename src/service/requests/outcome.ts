@@ -1,6 +1,7 @@
 /**
- * Table of all outcomes of a request: whether the service may have acted, how the caller handles the error, and how
- * often the client repeats the request. A request that may have had an effect is never repeated, except a deletion.
+ * Table of all outcomes of a request. It says whether the service may have acted, how the caller handles the error, and
+ * how often the client repeats the request. A request that may have had an effect is never repeated, unless it is a
+ * deletion.
  */
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
@@ -13,9 +14,9 @@ import { jobOperations, type Operation } from './operation.ts';
 import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode } from './service-code.ts';
 
 /**
- * Possible effect of a request.
- * - `none`: never sent, or rejected.
- * - `unknown`: sent, but without a readable answer.
+ * Possible effect of a failed request.
+ * - `none`: the request was never sent or was rejected, so it had no effect.
+ * - `unknown`: the request was sent, but no readable answer arrived, so it may have had an effect.
  */
 export type Effect = 'none' | 'unknown';
 
@@ -34,7 +35,9 @@ export const jobMissings = [
   'jobGone',
 ] as const;
 
-/** How a caller handles an error. `retryAfter`: the caller waits as long as the answer's header says. */
+/**
+ * How a caller handles an error. With `retryAfter`, the caller waits for the time in the answer's header `Retry-After`.
+ */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
@@ -46,7 +49,10 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** Effect, handling and repetition of requests that end with an outcome. `of` overrides them for single operations. */
+/**
+ * Effect, handling and repetition of a request that ends with one outcome. `of` contains other values for some
+ * operations.
+ */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** The request had no effect and may succeed later. */
@@ -88,8 +94,8 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // The client does not repeat the request, because some rows of the page may have arrived. The reader of the page
-    // requests only the missing rows.
+    // The client does not repeat the whole request, because some rows of the page may have arrived. The reader of the
+    // page requests the missing rows.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },

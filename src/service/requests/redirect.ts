@@ -1,6 +1,6 @@
 /**
  * Follows redirects with the same method and body. Credentials go only to the configured address or an allowed host.
- * The service answers 301 for a wrong deployment (section 7.1 of docs/service.md).
+ * The service answers 301 if the request belongs to another deployment of the service (section 7.1 of docs/service.md).
  */
 import type { ServiceAddress } from './service-address.ts';
 
@@ -13,8 +13,8 @@ export function isRedirect(status: number): boolean {
 
 export type Redirect =
   /**
-   * The redirect may be followed. `forGood` is true if the redirect is permanent. `address` is the new base address, if
-   * known.
+   * Result if the redirect may be followed. `forGood` is true if the redirect is permanent. `address` is the new base
+   * address, if it is known.
    */
   | {
       readonly kind: 'follow';
@@ -26,7 +26,8 @@ export type Redirect =
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
       /**
-       * Base address that the user can configure to avoid the redirect, or the reason why the redirect is not followed.
+       * Text for the message: the base address that the user can configure instead, or the reason why the redirect is
+       * not followed.
        */
       readonly detail: string;
     };

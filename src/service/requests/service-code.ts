@@ -25,7 +25,10 @@ export const rangeRefusals = [
 /** Error codes that reject a search job (sections 7.2 and 10.1 of docs/service.md). */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
-/** Error codes that reject a request for a page, except `unknownJobCode` (sections 7.4 and 10.1 of docs/service.md). */
+/**
+ * Error codes with which the service rejects a request for a page (sections 7.4 and 10.1 of docs/service.md). The list
+ * does not contain `unknownJobCode`.
+ */
 export const pageRefusals = [
   'offset.missing',
   'offset.negative',
@@ -62,7 +65,10 @@ const knownCodes: readonly string[] = [
 
 const maxCodeLength = 300;
 
-/** Normalises an error code by its last parts. An ambiguous code stays unchanged. */
+/**
+ * Returns the known error code that `code` ends with, or that ends with `code`. Returns `code` in lower case if there
+ * is no such code, or if several known codes end with `code`.
+ */
 export function normalizeServiceCode(code: string): string {
   const text = code.trim().toLowerCase();
   const whole = knownCodes.find((known) => text === known || text.endsWith(`.${known}`));

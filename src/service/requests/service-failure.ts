@@ -22,7 +22,7 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** Returns the advice to users by outcome or error code. */
+/** Returns the advice that messages for users contain, by the outcome or the error code of the request. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same answer for too many requests and too many search jobs (section 10.5 of docs/service.md).

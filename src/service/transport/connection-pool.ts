@@ -7,7 +7,10 @@ import { withDeadline } from './deadline.ts';
 import type { Dialer } from './dialer.ts';
 import { connectDeadlineMs, TransportError } from './transport.ts';
 
-/** Maximum number of connections: the concurrent requests that the service allows (section 8 of docs/service.md). */
+/**
+ * Maximum number of connections. It is the maximum number of concurrent requests of the service (section 8 of
+ * docs/service.md).
+ */
 const maxConnections = 10;
 
 export interface ConnectionPoolOptions {
@@ -29,7 +32,9 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /** Resolves when `wanted` connections are open, or as many as the pool may have. */
+  /**
+   * Resolves when `wanted` connections are open, or as many as possible. Rejects only if no connection could be opened.
+   */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);
     while (this.#connections.size < target) {
@@ -85,12 +90,15 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for this connection receive its error through `#opening`. If no caller waits, the error is
-    // ignored.
+    // Callers that wait for this connection get its error from `#opening`. If no caller waits, the error must not
+    // become an unhandled rejection.
     opening.catch(() => {});
   }
 
-  /** Opens a connection. A caller cannot cancel this, because requests of other callers can use the connection. */
+  /**
+   * Opens a connection. The caller's signal does not cancel the opening, because requests of other callers can use the
+   * connection.
+   */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>

@@ -18,7 +18,7 @@ export class Connection {
   readonly #unused: Timer;
   #handedOver = false;
 
-  /** `onGone` is called once, when the connection can carry no further requests. */
+  /** @param onGone called once, when the connection cannot be used for further requests */
   constructor(origin: string, socket: SecureSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
@@ -64,7 +64,7 @@ export class Connection {
     this.#socket.destroy();
   };
 
-  /** Gives undici the open socket. A second call fails. */
+  /** Passes the open socket to undici. If undici asks for a second socket, it gets an error. */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
     callback: (error: Error | null, socket: SecureSocket | null) => void,

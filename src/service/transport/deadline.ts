@@ -13,8 +13,8 @@ export class DeadlineError extends LogfleetError {
 }
 
 /**
- * Runs `work` with a signal that is aborted after `deadlineMs` or with `signal`. After the abort, rejects immediately
- * with a `DeadlineError` or the signal's reason.
+ * Runs `work` with a signal that is aborted after `deadlineMs`, or when `signal` is aborted. The returned promise then
+ * rejects immediately, with a `DeadlineError` or the reason of `signal`.
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -11,19 +11,19 @@ import { afterArrivals } from '../../base/clock.ts';
 
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
-/** Maximum number of bytes that can arrive after the stream has stopped reading from the connection. */
+/** Maximum number of bytes that can still arrive after the stream has stopped reading from the connection. */
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
-  /** TLS socket under this stream. Its event `secureConnect` ends the handshake. */
+  /** TLS socket below this stream. It emits `secureConnect` when the handshake is complete. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Index in `#filling` of the first byte that was not passed on. */
+  /** Index in `#filling` of the first byte that the reader of the stream has not received yet. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** Whether reading is stopped until the reader of the stream asks for more data. */
+  /** True if no data is read from the connection until the reader of the stream asks for more. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -62,8 +62,8 @@ export class GatheringSocket extends Duplex {
   }
 
   /**
-   * Sends head and body in one write. If the body were written later, this process could have lost the right to send
-   * requests by then (L1).
+   * Writes head and body together. Otherwise this process could stop being the leader between the two writes, and would
+   * then have no right to send the body (L1).
    */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
@@ -79,7 +79,7 @@ export class GatheringSocket extends Duplex {
     else this.tls.once('close', () => done(error)).destroy();
   }
 
-  /** Adds the bytes of one TLS record to the current chunk. Returns false to pause the reading from the connection. */
+  /** Adds the bytes of one TLS record to the current chunk. Returns false if reading from the connection must pause. */
   #take(record: Buffer, bytes: number): boolean {
     if (this.#to + bytes > this.#filling.length) {
       this.#handOn();

@@ -1,4 +1,4 @@
-/** Converts undici's events for one request to an answer. */
+/** Creates the answer to one request from the events that undici emits. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -87,13 +87,14 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // When undici resumes, it delivers an empty chunk. This chunk must not pause the answer again.
+    // undici delivers an empty chunk when it resumes. The chunk is ignored, because the answer would otherwise be
+    // paused again.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // undici must not be resumed while its parser is active, so this code resumes it later.
+      // Resumes undici in a microtask, because undici must not be resumed while its parser runs.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

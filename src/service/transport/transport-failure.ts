@@ -15,7 +15,7 @@ const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
   tlsFailed: ['EPROTO'],
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
-  // Errors of undici's parser have no code, only a name.
+  // The parser of undici throws errors without a code, so the name `HTTPParserError` is listed here.
   answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
 };
 const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(

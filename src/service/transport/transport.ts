@@ -49,8 +49,8 @@ export interface TransportResponse extends ResponseHead {
 /** Receives a body in chunks. An error that it throws cancels the request. */
 export interface BodyReceiver {
   /**
-   * Called with the head of the answer. Returns false if this receiver does not read the body, which then stays in the
-   * response.
+   * Called with the head of the answer. Returns false if this receiver does not read the body. The response then
+   * contains the body.
    */
   begin(head: ResponseHead): boolean;
   /**
@@ -62,13 +62,13 @@ export interface BodyReceiver {
 
 export interface Transport {
   /**
-   * Opens connections until `wanted` connections, busy ones included, are open (B1), or as many as possible. Rejects
-   * only if no connection is open.
+   * Opens connections until `wanted` connections are open (B1), or as many as possible. Busy connections count as open.
+   * Rejects only if no connection is open.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /**
-   * Opens one more connection and sends no request on it. The handshake can show that earlier requests have arrived
-   * (`Path.probe`).
+   * Opens one more connection, but sends no request on it. A completed handshake can show that earlier requests have
+   * arrived (`Path.probe`).
    */
   probe(origin: string): Promise<void>;
   /** Sends a request. Rejects with a `TransportError`, the signal's reason, or the error that `beforeWrite` threw. */
