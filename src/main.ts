@@ -2,7 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { inPackage } from './cli/package-folder.ts';
 
-// Stores compiled code on disk, so that later starts are faster. Nothing is stored if the folder is not writable.
+// Stores compiled code on disk, so that later starts are faster. If the folder is not writable, the code is not stored.
 enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

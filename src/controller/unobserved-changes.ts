@@ -42,8 +42,8 @@ export class UnobservedChanges {
   }
 
   /**
-   * Returns the age in ms of the oldest change that no status contains yet. A status contains a change when its
-   * `observedGeneration` is the generation of the resource. Returns 0 if there is no such change.
+   * Returns the age in ms of the oldest change that no `observedGeneration` shows yet. Returns 0 if every
+   * `observedGeneration` is up to date.
    */
   oldestMs(nowMs: number): number {
     for (const [text, { key, sinceMs }] of this.#unobserved) {

@@ -177,8 +177,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the position of a collector, by which collectors are sorted in the order of the list. Returns the largest
-   * number if the position is unknown.
+   * Returns a number by which collectors can be sorted in the order of the list. It is the largest number if the
+   * position of the collector is unknown.
    */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
@@ -490,8 +490,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the collector list may not show all collectors. Returns true if this cannot be checked, because no
-   * list for another build can be read.
+   * Returns whether the collector list may be incomplete. Also returns true if this cannot be checked, because the
+   * service offers no suitable build for another list.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -522,8 +522,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the list for `build` shows collectors that this sweep has not seen. One request is enough, because
-   * the number of seen collectors in this list is known.
+   * Returns whether the list for `build` shows collectors that this sweep has not seen. Reads only the page at which
+   * the list would end if it showed no other collectors.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -569,8 +569,8 @@ export class FleetListing {
 }
 
 /**
- * The three lists that are read: the list of builds, one page of the collector list, and the whole collector list. The
- * failures of each are counted separately.
+ * Kinds of reads: the list of builds, one page of the collector list, or the whole collector list. Failures are counted
+ * separately for each kind.
  */
 type ReadKind = 'builds' | 'page' | 'sweep';
 

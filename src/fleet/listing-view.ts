@@ -26,7 +26,7 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Returns whether the list for at least one of the builds shows collectors that run this version. */
+  /** Returns whether collectors that run this version are in the list for at least one build of this view. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }

@@ -2,8 +2,7 @@
  * Finds the policies that select a changed collector, so that other policies need no work.
  *
  * Most selectors contain a condition on one field that every matching collector meets. This condition is called an
- * anchor. The policies of these selectors are found in a table. Selectors without an anchor are evaluated for each
- * change.
+ * anchor. Selectors with an anchor are looked up in a table. All other selectors are evaluated for each change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';

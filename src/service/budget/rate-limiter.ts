@@ -29,8 +29,8 @@ export interface Reservation {
   /** Latest time at which the request can have reached the service; undefined if unknown. */
   arrivedByMs: number | undefined;
   /**
-   * Network delay in ms that was allowed when the request was sent. It is used to compute when the request has arrived
-   * at the latest.
+   * Network delay in ms that was allowed when the request was sent. It is used to compute the latest time at which the
+   * request can have arrived.
    */
   allowedDelayMs: number;
 }

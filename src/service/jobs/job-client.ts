@@ -126,8 +126,8 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum length in characters of a known warning that is removed from later warnings (see `newsOf`). A shorter text
- * could also occur in a new warning by chance.
+ * Minimum length in characters of a text that `newsOf` removes from a warning. A shorter text could also occur in a new
+ * warning by chance.
  */
 const shortestNotice = 16;
 

@@ -163,8 +163,8 @@ export class JobHistogram {
   }
 
   /**
-   * Returns all buckets. If several statuses contain the same bucket, either the sum of its counts or the largest count
-   * is used. The total of the used counts is as close as possible to `messageCount`.
+   * Returns all buckets. If several statuses contain the same bucket, its count is either the sum or the maximum of
+   * their counts, whichever makes the total closer to `messageCount`.
    */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);

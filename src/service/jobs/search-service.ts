@@ -101,7 +101,9 @@ export interface RowReceiver extends RowSink {
   drained?(): Promise<void> | undefined;
 }
 
-/** Page of messages (section 2.5 of docs/service.md) without its rows, which the receiver has already received. */
+/**
+ * Page of messages (section 2.5 of docs/service.md) without its rows. The receiver got the rows while the page arrived.
+ */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;

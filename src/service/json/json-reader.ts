@@ -35,8 +35,8 @@ const expecting = {
 } as const;
 
 /**
- * Where in a token the chunk ended. For an escape sequence, the number of missing hexadecimal digits is added to
- * `digits`. For a number, its state in `numberStates` is added to `number`.
+ * Position inside a token at which the chunk ended. For an escape sequence, the number of missing hexadecimal digits is
+ * added to `digits`. For a number, its state in `numberStates` is added to `number`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
@@ -72,8 +72,8 @@ export class JsonReader {
   }
 
   /**
-   * Sets the bytes that are read next: those of `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the
-   * document. Add the returned number to an index in the former bytes to get the index in `bytes`.
+   * Sets the bytes that are read next, from `bytes[at]` to `bytes[end - 1]`. `base` is the offset of `bytes[0]` in the
+   * document. Returns a number that must be added to each stored index, so that the index refers to `bytes`.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {

@@ -29,7 +29,7 @@ export interface PageLimits {
   readonly maxDepth: number;
 }
 
-/** What the reader is reading: an object or array of the page, or the value of a member. */
+/** Part of the page that is being read: an object, an array, or the value of a member. */
 type PagePosition =
   | 'start'
   | 'page'

@@ -19,14 +19,14 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** For each member: the bytes of an earlier row before the member's value, such as `,"name":"`. */
+  /** For each member of a row: the bytes before its value in an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 for none. */
   readonly #nameLengths = new Uint8Array(maxMembers);
   /**
-   * For each member: the field that `RowFields` decodes from it, such as the id. The value is undefined for all other
-   * members.
+   * For each member of a row: the field that `RowFields` decodes from it, such as the id. The value is undefined for
+   * all other members.
    */
   readonly #named: (FieldValue | undefined)[] = [];
 
