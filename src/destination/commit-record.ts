@@ -40,7 +40,10 @@ const committedFile = object({
   bytes: integer(),
   /** Size of the file in bytes before compression. */
   encodedBytes: integer(),
-  /** Number of values that do not match the type of their column and are stored in the extra column. */
+  /**
+   * Number of values whose type differs from the type of their column. The file stores these values in its extra
+   * column.
+   */
   misfits: integer(),
   /** SHA-256 of the file, in hexadecimal digits. */
   sha256: text(/^[0-9a-f]{64}$/),
@@ -104,10 +107,10 @@ const recordForm = object({
   written: integer(),
   /** Number of rows whose time is outside the interval (E10). They are not written. */
   outside: integer(),
-  /** Number of rows that repeat an earlier row (E9). They are not written. */
+  /** Number of duplicate rows (E9). They are not written. */
   duplicates: integer(),
   /**
-   * Number of rows that are not written, because the service cut this search short. The next search reads them (E4).
+   * Number of rows that are left to the next search and not written, because the service cut this search short (E4).
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
@@ -120,7 +123,10 @@ const recordForm = object({
   sliceSums: optional(weightedSums),
   /** Messages that were received more than once. Absent if there are none or too many. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the service returned rows at the excluded end of the time range (E10). */
+  /**
+   * True if the search returned rows whose time is exactly the end of its time range, although the end is excluded
+   * (E10).
+   */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
@@ -238,8 +244,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // The service may count every copy of a row that logfleet writes only once. Its count may then exceed the written
-  // rows by the number of duplicates.
+  // If the service stores a row twice, logfleet writes the row once, but the service may count it twice. The count may
+  // therefore exceed the number of written rows by the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

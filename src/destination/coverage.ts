@@ -10,7 +10,9 @@ export interface Coverage {
   readonly remaining: readonly Segment[];
   /** Commit records that contradict other commit records. They exist only if a user changed files. */
   readonly strays: readonly CommitRecord[];
-  /** Commit records that became invalid, because a later comparison with the service found differences. */
+  /**
+   * Commit records that are no longer valid, because a later comparison with the service found that their rows differ.
+   */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -48,7 +50,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges that later rounds search again, in order of time. */
+  /** Time ranges that a later round covers with a new search, in order of time. */
   readonly holes: readonly TimeRange[];
 }
 

@@ -16,11 +16,14 @@ const kinds = {
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A file name is invalid, for example because it contains `..`. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A symbolic link leads out of the destination's folder. */
+  /**
+   * A symbolic link in a path leads to a place outside the destination's folder, so the file is neither read nor
+   * written.
+   */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** A stored object differs from the object that logfleet wrote. */
+  /** The content of a stored object is not what logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** The object is in the store's archive and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },

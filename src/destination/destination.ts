@@ -45,8 +45,8 @@ export interface Destination {
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object of this name exists. If the answer is lost and the call is repeated, it may
-   * return 'exists' for the object that the first call created (E3).
+   * Writes a small object unless an object of this name exists. After a lost answer, a second call may return 'exists',
+   * because the first call created the object (E3).
    */
   create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
 

@@ -26,7 +26,7 @@ const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
 
-/** Returns the index of the first range that begins at or after `atMs`. Requires ranges in order of time. */
+/** Returns the index of the first range that begins at or after `atMs`. `ranges` must be in order of time. */
 export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {
@@ -44,7 +44,7 @@ export type RangeFigures = Stored<typeof rangeFigures>;
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service stores more than once. logfleet writes each row once (E9). */
+/** Rows of which the service stores several copies. logfleet writes only one copy of each row (E9). */
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
@@ -56,7 +56,7 @@ export const provenMembers = {
   ...range,
   /** Count, size and times of the written rows. */
   figures: rangeFigures,
-  /** Values that were compared with the service in addition to the number of rows. */
+  /** Names of the values, besides the number of rows, that were compared with the service. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),
@@ -66,7 +66,7 @@ export const provenMembers = {
 const provenRange = object(provenMembers);
 export type ProvenRange = Stored<typeof provenRange>;
 
-/** Time range in which the service's counts differ from those of the written rows. */
+/** Time range in which the service's counts differ from the counts of the written rows. */
 const differingRange = object({
   ...range,
   /** Count, size and times of the rows in this range according to the service. */
@@ -78,7 +78,7 @@ export type DifferingRange = Stored<typeof differingRange>;
 
 const digestVerdict = object({
   round: integer(1),
-  /** Time ranges in which the comparison found no difference, in order of time. */
+  /** Time ranges in which the service's counts equal the counts of the written rows, in order of time. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
   /** Time ranges with differences, which are searched again. */

@@ -84,7 +84,7 @@ export class ExportLayout {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
-  /** Makes a name relative to the root of the destination. */
+  /** Converts a name in the export's folder to a name below the destination's root. */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
@@ -120,8 +120,8 @@ export function partitionOf(name: string): string {
 }
 
 /**
- * Returns the extension of a data file. The extension of Parquet files names no compression, because they are
- * compressed inside.
+ * Returns the file extension of a data file, such as `.csv.gz`. Parquet files always have the extension `.parquet`,
+ * because their format includes the compression.
  */
 function extension({ format, compression }: Pick<ExportOutput, 'format' | 'compression'>): string {
   if (format === 'Parquet') return '.parquet';

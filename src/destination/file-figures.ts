@@ -10,11 +10,11 @@ export interface FileFigures extends MessageFigures {
 /** Rows of a data file. */
 export interface FileContent {
   readonly rows: number;
-  /** Computes message sizes and times. Calls `again` to read a Parquet file a second time. */
+  /** Computes message sizes and times. For a Parquet file, `again` is called to read the file a second time. */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Names of the columns with message sizes and times, in lower case. */
+/** Lower-case names of the columns from which message sizes and times are read. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 

@@ -28,7 +28,10 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Prevents a decompressor from buffering chunks, because their memory is reused. */
+/**
+ * Options that make a decompressor process each chunk before it accepts the next, because the memory of a chunk is
+ * reused.
+ */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 interface TextReader {
@@ -75,7 +78,7 @@ class NdjsonReader implements TextReader {
 class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
-  /** Positions of the needed columns. Undefined until the header is read. */
+  /** Indices of the columns whose values are needed. Undefined until the header is read. */
   #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
@@ -106,7 +109,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if the text of the current CSV cell is needed. All cells of the header are needed. */
+  /** True if the text of the current CSV cell is needed. In the header, the text of every cell is needed. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

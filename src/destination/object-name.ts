@@ -9,7 +9,10 @@ import { destinationError } from './destination-error.ts';
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
-/** Allows letters and digits of all languages, some punctuation, and inner spaces. No leading dot or minus. */
+/**
+ * Form of one part of an object name: letters and digits of any language, some punctuation, and spaces inside. The part
+ * does not begin with a dot or a minus sign.
+ */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
 /** Splits a name at its slashes. Throws `destination.name` if it is invalid. */

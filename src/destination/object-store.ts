@@ -27,7 +27,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   readonly #errors: StoreErrors;
   readonly #buffers = new PartBuffers();
 
-  /** `address` is the address of the bucket or container that users see. */
+  /** `address` is the address of the bucket or container, as messages show it. */
   protected constructor(options: StoreOptions<S>, address: string, errors: StoreErrors) {
     this.options = options;
     this.#errors = errors;
@@ -63,7 +63,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   async *list(folder: string): AsyncIterable<ListedObject> {
     const rootLength = this.prefix('').length;
     for await (const { key, bytes } of this.listing(folder, this.objects(this.prefix(folder)))) {
-      // Keys that end with a slash are folders of other programs.
+      // A key that ends with a slash is a folder that another program created, so it is not a file of the export.
       if (!key.endsWith('/')) yield { name: key.slice(rootLength), bytes };
     }
   }
@@ -91,8 +91,9 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Returns `exists` if the object exists after a failed request; otherwise throws. A store that rejects a request may
-   * close the connection without an answer.
+   * Returns `exists` if the object exists although the request to create it failed. Otherwise, throws an error. A
+   * broken connection can mean that the object exists, because some stores close the connection when they reject a
+   * request.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

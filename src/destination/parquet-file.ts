@@ -20,7 +20,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a Parquet file and keeps the last bytes, which contain the footer. */
+/** Reads a whole Parquet file, but keeps only its last bytes in memory. These bytes contain the metadata (footer). */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];
@@ -41,7 +41,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // The file is read a second time only if it has columns for message sizes or times.
+  // The file is read a second time only if it has a column for message sizes or message times.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));
@@ -57,7 +57,7 @@ async function figuresOf(
   return sum.figures;
 }
 
-/** Reads the metadata from the last bytes of a Parquet file. */
+/** Parses the metadata of a Parquet file, which is in the last bytes of the file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
     throw new Error('it does not end as a Parquet file does');
@@ -93,7 +93,7 @@ function plainOf(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Reads a file and keeps only these byte ranges in memory. */
+/** Reads a whole file, but keeps only the bytes of the given ranges in memory. */
 async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,
@@ -108,7 +108,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
     }
     offset += chunk.length;
   }
-  // Bytes between column chunks are not in memory. The Parquet reader does not use them.
+  // The bytes between the kept ranges are zero, because the Parquet reader does not use them.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
     const wanted = new Uint8Array(end - start);
     for (const { startByte, endByte, content } of kept) {

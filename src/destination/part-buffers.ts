@@ -3,7 +3,7 @@
 /** Size of a part in bytes, the minimum in S3. S3 allows 10,000 parts, so a file has at most 48 GiB. */
 export const partBytes = 5 * 1024 * 1024;
 
-/** Maximum number of parts that are sent at the same time. Three parts allow 300 MB/s. */
+/** Maximum number of parts that are uploaded at the same time. With three parts, the upload reaches 300 MB/s. */
 const maxSending = 3;
 const maxIdle = 8;
 
@@ -20,7 +20,9 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits until another part may be sent. Each call of `sent` lets the oldest waiting call continue. */
+  /**
+   * Waits until the upload of another part may start. Each call of `sent` ends the wait of the oldest waiting caller.
+   */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

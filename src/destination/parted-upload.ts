@@ -21,15 +21,15 @@ export interface UploadRequests {
   readonly maxParts: number;
   /** Creates the object from its whole content, unless the object exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
-  /** True if the store accepts parts only one after another, and the last part completes the object. */
+  /** True if the store accepts parts only one after another, and the upload of the last part completes the object. */
   readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
   /**
-   * Creates the object from its uploaded parts, unless the object exists. `last` is the last part if `isSequential` is
-   * true; otherwise, `last` is empty.
+   * Creates the object from its uploaded parts, unless the object exists. If `isSequential` is true, `last` contains
+   * the last part. Otherwise, `last` is empty.
    */
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload. */
@@ -37,7 +37,7 @@ export interface UploadRequests {
   /** Returns whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the object may exist, although the request to create it failed with this error. */
+  /** Returns whether the object may exist after a request to create it failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 
@@ -72,7 +72,8 @@ export class PartedUpload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent only when more data follows, so a small file is sent without parts.
+      // A full part is sent only when more data follows. A file of at most one part is therefore uploaded with a single
+      // request.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
@@ -106,7 +107,7 @@ export class PartedUpload implements FileUpload {
     const { key, shown } = this.#requests;
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
-      // The store may have created the object, although its answer was lost.
+      // If the answer to the last request was lost, the store may still have created the object.
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);

@@ -1,8 +1,8 @@
 /**
- * Divides data files by local day or hour, in folders such as `dt=2026-11-01/hour=13` (Hive partitioning). DuckDB,
- * Athena, Trino and Spark then read only the needed folders.
+ * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). Tools such as
+ * DuckDB, Athena, Trino and Spark then read only the folders that a query needs.
  *
- * An hour that a clock change repeats is one partition.
+ * If a clock change repeats an hour, both hours use the same folder.
  */
 import { assert } from '../base/assert.ts';
 import { timeZone } from '../base/time-zone.ts';
@@ -15,7 +15,7 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Folder that was returned last, and the time range of this folder. */
+  /** Folder that the last call returned. It is reused for times from `#fromMs` to `#toMs`. */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -27,7 +27,7 @@ export class Partitions {
     this.#zone = zone;
   }
 
-  /** Returns the folder for rows of this time, which is in ms since the epoch. */
+  /** Returns the folder for rows with this time in ms since the epoch. */
   folderOf(timeMs: number): string {
     if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
     return this.#folder;
@@ -41,8 +41,8 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change in this hour or day, its computed start or end is wrong, so the folder is cached only for
-    // this millisecond.
+    // If the clocks change within this hour or day, the computed start or end is wrong. The folder is then reused only
+    // for rows with exactly this time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -21,7 +21,7 @@ export const proofLevels = [
   'Digest',
   /** The number of written rows equals the number that an aggregation of the service counted. */
   'Count',
-  /** The number of written rows equals the number that the search job reported. */
+  /** The number of written rows equals the number of rows that the search job reported. */
   'Search',
   /** The time range is marked as incomplete. */
   'None',
@@ -32,13 +32,16 @@ export type ProofLevel = (typeof proofLevels)[number];
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),
-  /** Count, size and times of the rows according to the service, if they differ from the written ones. */
+  /**
+   * Count, size and times of the rows according to the service. Present only if they differ from those of the written
+   * rows.
+   */
   counted: optional(rangeFigures),
   inSlices,
 });
 export type ProofRange = Stored<typeof proofRange>;
 
-/** Returns the strongest check of each time range. Neighbouring ranges with the same check are joined. */
+/** Returns the strongest check that each time range has passed. Adjacent ranges with the same check are joined. */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -47,8 +50,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns every valid value of the manifest's field `proof`. Several values are valid, because the process that wrote
- * the manifest may not have read the newest comparison results.
+ * Returns every value that the manifest's field `proof` may have. Several values are possible, because the process that
+ * wrote the manifest may not have known the newest comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -161,7 +164,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether two time ranges were checked against the service by the same method. */
+/** Returns whether the same values of two time ranges were compared with the service in the same way. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

@@ -1,4 +1,7 @@
-/** Checks that all files in commit records exist with the right size. `verify.ts` checks their contents. */
+/**
+ * Checks that each file that a commit record lists exists and has the recorded size. `verify.ts` checks the contents of
+ * the files.
+ */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
 import type { Destination } from './destination.ts';
@@ -54,7 +57,10 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Requests the file itself, because the store's list of objects may lack new files. */
+/**
+ * Returns whether a file exists. The file itself is requested, because the store's list of objects may not contain new
+ * files yet.
+ */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;

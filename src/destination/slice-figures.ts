@@ -1,6 +1,6 @@
 /**
- * Counts messages in short periods of equal length (time slices), to compare them with the service (E6). Slices start
- * at multiples of their length since the epoch.
+ * Counts messages for each short period of equal length (time slice), so that the counts can be compared with the
+ * service (E6). Each slice starts at a multiple of its length since the epoch.
  */
 
 import { createHash } from 'node:crypto';
@@ -34,14 +34,18 @@ export interface SlicedFigures {
 
 const hash = text(/^[0-9a-f]{32}$/);
 
-/** Message counts, sizes and times of an interval, with hashes instead of single values. */
+/**
+ * Summary of the message counts, sizes and times in an interval. Hashes take less space than the values of all time
+ * slices.
+ */
 export const sliceSummary = object({
   lengthMs: integer(1),
   /**
-   * Time slices that contain a boundary of the interval. A neighbouring interval may have rows in the same time slices.
+   * Time slices at the start and the end of the interval that extend beyond it. A neighbouring interval may have rows
+   * in the same slices.
    */
   shared: list(sliceFigures),
-  /** One hash for each kind of value, such as sizes. A hash is absent if a value of its kind is unknown. */
+  /** A hash for each kind of value, such as message sizes. The hash is absent if one of its values is unknown. */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -52,7 +56,7 @@ export const sliceSummary = object({
 });
 export type SliceSummary = Stored<typeof sliceSummary>;
 
-/** Values that can be added up over several intervals. */
+/** Names of the values that can be added up over several intervals, unlike the oldest and newest times. */
 const summableNames = ['rows', 'bytes', 'offsetsMs'] as const satisfies readonly SliceFigureName[];
 type SummableName = (typeof summableNames)[number];
 
@@ -63,8 +67,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = text(/^[0-9a-f]{16}$/);
 
 /**
- * Weighted sums of message counts, sizes and times for intervals by receipt time. Unlike hashes, the sums of several
- * intervals can be added up.
+ * Weighted sums of message counts, sizes and times, used for intervals by receipt time. They replace hashes, because
+ * sums of several intervals can be added up.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -119,7 +123,10 @@ class SliceSum {
   }
 }
 
-/** Adds up messages for each time slice. This is fastest if the messages are in order of time. */
+/**
+ * Computes the count, size and times of the messages in each time slice. This is fastest if messages are added in order
+ * of time.
+ */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -151,7 +158,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of time slices, and adds up the values of the same slice. */
+/** Merges several lists of time slices. Values of the same slice are added up. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -175,7 +182,7 @@ export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range):
   };
 }
 
-/** Computes the weighted sums of an interval by receipt time. */
+/** Computes the weighted sums that replace hashes for an interval by receipt time. */
 export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSums {
   const sumOf = (name: SummableName) => {
     const values = slices.map((each) => [each.fromMs, each[name]] as const);
@@ -193,7 +200,8 @@ export function recordedSlices(
 }
 
 /**
- * Returns the weighted sum of one kind of value modulo 2^64, in hexadecimal. Empty if a value is not a whole number.
+ * Returns the weighted sum of the values modulo 2^64, in hexadecimal. Returns an empty text if a value is not a whole
+ * number.
  */
 export function weightedSumOf(values: readonly (readonly [fromMs: number, value: number])[]): string {
   if (!values.every(([, value]) => Number.isSafeInteger(value))) return '';
@@ -210,8 +218,8 @@ function hexOf(sum: bigint): string {
 }
 
 /**
- * Returns a pseudo-random odd number of 64 bits for a time slice (SplitMix64). The weighted sum changes if a value
- * moves to another time slice.
+ * Returns the weight of a time slice: a pseudo-random odd number of 64 bits (SplitMix64). Each slice has another
+ * weight, so the weighted sum changes if a value is in the wrong slice.
  */
 function weightOf(fromMs: number): bigint {
   let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);
@@ -229,7 +237,10 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Number of bytes that are hashed for each time slice: its start and its value, as two doubles. */
+/**
+ * Number of bytes that the hash gets for each time slice. They are the slice's start and its value, each a double of 8
+ * bytes.
+ */
 const pairBytes = 16;
 
 /** Returns a hash of the values of one kind, such as message sizes, in all time slices. */

@@ -7,7 +7,10 @@ export function checkName(kind: string, name: string, form: RegExp, advice: stri
   if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: write ${advice}`);
 }
 
-/** Checks the address of a store. It must be HTTPS unless `insecure`, and contain no credentials. */
+/**
+ * Throws if the address of a store does not use HTTPS, unless `insecure` is true. Also throws if the address contains
+ * credentials.
+ */
 export function checkEndpoint(endpoint: string | undefined, insecure = false): void {
   if (endpoint === undefined) return;
   const url = URL.parse(endpoint);
@@ -35,7 +38,10 @@ export function checkTokensMayGoTo(address: string): void {
   throw invalid(`logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`);
 }
 
-/** Returns the proxy for a store, or undefined for direct requests. Throws `destination.invalid`. */
+/**
+ * Returns the proxy for requests to a store, or undefined if no proxy is used. Throws `destination.invalid` if the
+ * proxy settings are wrong.
+ */
 export function storeProxy(origin: URL, environment: Environment): URL | undefined {
   try {
     return proxyFor(origin, environment);

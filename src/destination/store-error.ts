@@ -11,10 +11,12 @@ export interface StoreErrorRules {
   /** HTTP status of the answer; undefined without an answer. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Failures by HTTP status, for the statuses that have a different meaning in this store than in other stores. */
+  /** Meaning of HTTP statuses that this store uses in another way than other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
-  /** Returns the part of the error's message that users see. If absent, users see the whole message. */
+  /**
+   * Returns the part of the error's message that users see. If this function is absent, users see the whole message.
+   */
   readonly messageOf?: (cause: Error) => string;
   /** Returns a copy of the error without secrets. */
   readonly withoutSecrets?: (cause: unknown) => unknown;
@@ -27,7 +29,7 @@ export class StoreErrors {
     this.#rules = rules;
   }
 
-  /** Returns an error with a remedy. `act` is the action that failed, such as `write a/b`. */
+  /** Returns the error for a failed action, with advice for users. `act` names the action, such as `write a/b`. */
   error(act: string, cause: unknown): LogfleetError {
     if (cause instanceof LogfleetError) return cause;
     const { codeOf, advice, messageOf = ({ message }) => message, withoutSecrets = (same) => same } = this.#rules;
@@ -47,7 +49,7 @@ export class StoreErrors {
     if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
     const meaning = failureByStatus[status] ?? commonFailureByStatus[status];
     if (meaning) return meaning;
-    // A redirection means a wrong endpoint or region, because no client follows redirections.
+    // Redirections are not followed, so a redirection means that the endpoint or region is wrong.
     return status >= 300 && status < 500 ? 'invalid' : 'away';
   }
 

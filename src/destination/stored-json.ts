@@ -39,7 +39,7 @@ type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, Optional
 };
 
 interface StoredKindOptions<T> {
-  /** Kind of the stored object, such as `logfleet.dev/export-plan`. */
+  /** Type of the stored object, such as `logfleet.dev/export-plan`. */
   readonly kind: string;
   readonly form: Decoder<T>;
   /** Advice for users if the object is damaged. The default is to start the export again. */
@@ -98,7 +98,10 @@ export class StoredKind<T extends object> {
     return content && this.decode(name, content);
   }
 
-  /** Writes an object unless it exists, and returns the stored object. The call can be repeated after an error. */
+  /**
+   * Writes the object if it does not exist, and returns the object that is then stored. After an error, the call can be
+   * repeated.
+   */
   async settle(destination: Destination, name: string, ours: T): Promise<T> {
     const content = this.encode(ours);
     if ((await destination.create(name, content, this.#options.mostBytes)) === 'created') return ours;

@@ -34,7 +34,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Values, such as sizes, that were computed again from the files. `notRecomputed` lists the values without a column.
+   * Names of the values, such as sizes, that were computed again from the files. Values whose column is missing in the
+   * files are listed in `notRecomputed`.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -106,7 +107,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Compares an interval's files with the time slices in its commit record. */
+/** Compares the time slices of an interval's files with those in the interval's commit record. */
 function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | undefined)[]): readonly Difference[] {
   const lists = own.flatMap((figures) => (figures?.slices ? [figures.slices] : []));
   const { fromMs, toMs, slices, sliceSums } = record;
@@ -186,7 +187,7 @@ async function strayFiles(
   return strays;
 }
 
-/** Checks that a data file is in the folder of its day or hour. */
+/** Checks that a data file is in the folder for the day or hour of its rows. */
 function partitionDifferences(
   { output, timeZone, byReceiptTime }: Manifest['export'],
   { name }: CommittedFile,
@@ -249,7 +250,8 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The file contains an invalid row, so reading stopped early. The whole file is read again to compute its checksum.
+    // An invalid row ended the first reading. The file is read again to its end, because the checksum covers the whole
+    // file.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }
@@ -258,7 +260,8 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // A changed Parquet file is not read again, because its footer could name ranges of any size.
+  // A Parquet file that differs from its commit record is not read a second time. Its footer could name byte ranges of
+  // any size, and these would be read into memory.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }
@@ -281,7 +284,7 @@ class Checksum {
   }
 }
 
-/** Returns the difference for an unreadable file; undefined if only the connection failed. */
+/** Returns the difference to report for an unreadable file. Returns undefined if only the connection failed. */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

@@ -41,8 +41,8 @@ export class Writer {
   }
 
   /**
-   * Marks a file that could not be removed. `stateOf` then reports `ended` for the file, so that a later cleanup
-   * removes it.
+   * Records that a file of this process could not be removed. `stateOf` then returns `ended`, so that a later cleanup
+   * removes the file.
    */
   abandon(name: string): void {
     this.#abandoned.add(name);

@@ -30,7 +30,7 @@ export interface ChosenDestination {
   readonly fingerprint: string;
 }
 
-/** Resource with a destination: a SearchExport, or the template of a SearchExportSchedule. */
+/** Resource whose spec names a destination: a SearchExport, or the template of a SearchExportSchedule. */
 export interface NeedsDestination {
   readonly metadata: Pick<ObjectMeta, 'namespace'>;
   readonly spec: Pick<SearchExportSpec, 'destination'>;
@@ -46,7 +46,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. Secrets that were read earlier are read again. */
+  /** Monotonic time of the last call of `forget`. Secrets that were read before this time must be read again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -60,7 +60,7 @@ export class DestinationChoice {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // Forgets the earlier content of the Secret, so that it is not used if reading the Secret fails.
+    // The old settings are dropped before the Secret is read, so that they are not used if reading it fails.
     this.#known = undefined;
     const chosen = await this.#choose(resource);
     this.#known = { chosen, atMs };
@@ -130,7 +130,7 @@ export class DestinationChoice {
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 
-  /** Reads the Secret of an object store. `wanted` lists its keys for the error message. */
+  /** Reads the Secret of an object store. `wanted` lists the keys that an error message asks for. */
   async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
     // Environment variables cannot replace the Secret of an object store.
@@ -140,7 +140,7 @@ export class DestinationChoice {
       const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Secret values from files often end in a line break.
+    // The value is trimmed, because Secret values that were created from files often end in a line break.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
@@ -200,7 +200,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // Adds the real credentials to the hash, because the JSON text contains `[secret]` in their place.
+  // The hash also includes the real credentials, because the JSON text contains `[secret]` instead of them.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

@@ -33,7 +33,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly shares?: WorkerShares;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Identity of this process in file names. Tests replace it. */
+  /** Returns the identity of this process, which file names contain. Tests replace it. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
@@ -41,7 +41,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly wording?: ExportWording;
   /** Number of this process among the workers of the export. */
   readonly part?: WorkerPart;
-  /** Called after each reconcile, when the new status can be read. */
+  /** Called after each reconcile, when the new status of the export can be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
 }

@@ -58,7 +58,7 @@ export async function resolveTask(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Returns the name under which an export waits for changes of its Secrets. */
+/** Returns the identifier under which an export is registered for changes of its Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }

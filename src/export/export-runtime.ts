@@ -70,8 +70,8 @@ export class ExportRuntime {
   readonly #pace = new ExportPace();
   #hasPace = false;
   /**
-   * Account, destination and settings of the export as last read. Undefined until this process has read all of them
-   * once.
+   * Account, destination and settings of the export, as last read. Undefined until this process has read them for the
+   * first time.
    */
   #means: Means | undefined;
   #begun: Begun | undefined;
@@ -79,7 +79,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** Promise that resolves when the work that is being stopped has ended. Undefined if no work is being stopped. */
+  /** Promise that resolves when the stopped work has ended. Undefined unless work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
@@ -89,14 +89,11 @@ export class ExportRuntime {
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /**
-   * Last error that was checked for refused credentials. Each error is checked once, so that it discards the
-   * credentials at most once.
-   */
+  /** Last error that was checked for refused credentials. Prevents one error from discarding the credentials twice. */
   #lastCredentialsFailure: LogfleetError | undefined;
   /**
-   * Error that the status shows while the service rejects the access key (401). This error names the Secret instead of
-   * a single request.
+   * Error that the status shows while the service rejects the access key (401). It names the Secret instead of the
+   * rejected request.
    */
   #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
@@ -162,7 +159,7 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // After a user's retry, the status no longer shows the conditions that an earlier process wrote.
+    // From now on, the status shows new conditions, because the user has requested a retry.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
@@ -212,8 +209,7 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // If the status shows that the export is complete, the export is reported as complete until the destination has
-    // been read.
+    // A restarted process shows a complete export as complete until it has read the destination.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
@@ -221,7 +217,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work is closed only when the status shows that the export is complete.
+    // The work is closed only after the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -268,7 +264,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** Discards refused credentials, so that they are read again. */
+  /** Discards the credentials if the service or the store has refused them, so that they are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
@@ -281,7 +277,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** True if the conditions that an earlier process wrote stay in the status (H1). */
+  /** True if the status keeps showing the conditions that an earlier process wrote (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -323,15 +319,15 @@ export class ExportRuntime {
   }
 
   /**
-   * True if the next status is written before the estimated end. Otherwise, the end is not shown, because it would pass
-   * while the status still shows it.
+   * True if the estimated end is still in the future when the status is written next. Otherwise, the status would show
+   * a time that has passed.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
   /**
-   * Returns the delay in ms until the estimated end in the status must be replaced, because that time is about to pass.
+   * Returns the time in ms until the status needs a new estimated end, which is shortly before the shown end passes.
    */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
@@ -340,8 +336,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the speed and the remaining time. The estimate of an earlier process is returned until a new one exists
-   * (H1).
+   * Returns the speed and the remaining time. After a restart, the remaining time comes from the status until this
+   * process has its own estimate (H1).
    */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
@@ -392,8 +388,8 @@ export class ExportRuntime {
 }
 
 /**
- * Time in ms before the estimated end at which the status gets a new estimate. It covers the rounding of times in the
- * status to whole seconds.
+ * Margin in ms. The status gets a new estimate this long before the shown end, because times in the status are rounded
+ * to whole seconds.
  */
 const estimateMarginMs = 1_000;
 
@@ -406,7 +402,7 @@ function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** True if a complete export's manifest has disappeared, so the export starts again. */
+/** True if the status of the export names a manifest that no longer exists. The export then starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
@@ -418,6 +414,6 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because a change of the resource or of a Secret causes a reconcile immediately (C2).
+  // No timer is needed, because a change of the resource or its Secret causes a reconcile immediately (C2).
   return handling.kind === 'stall' ? Number.POSITIVE_INFINITY : stallRetryMs;
 }

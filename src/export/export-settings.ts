@@ -5,7 +5,7 @@ export interface ExportSettings {
   readonly statusIntervalMs: number;
   /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms between a change of a search job and the next reconcile. */
+  /** Delay in ms between a change of a search job's state and the reconcile that it causes. */
   readonly newsDelayMs: number;
 }
 

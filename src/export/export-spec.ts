@@ -7,7 +7,7 @@ import type { ExportRequest } from './search/export-task.ts';
 import type { WorkLimits } from './work/work-view.ts';
 import { onlyWorker, partOf } from './work/worker-part.ts';
 
-/** Returns the settings that decide the export's rows and files. */
+/** Returns the settings that determine the rows and files of the export. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   const { format, compression, fields, maxPartSize, csv, partitionBy, compressionLevel } = spec.output;
   return {
@@ -16,7 +16,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),
-      // Formats other than CSV ignore `formulaGuard`, so this setting must not change their fingerprint.
+      // Only CSV files depend on `formulaGuard`, so this setting must not change the fingerprint of other formats.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),
@@ -24,7 +24,10 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   };
 }
 
-/** Returns the limits of the work. Workers share `parallelism` and `maxBytesScanned`. `startedAtMs` is wall time. */
+/**
+ * Returns the limits of the export's work. `parallelism` and `maxBytesScanned` are divided among the workers.
+ * `startedAtMs` is wall time.
+ */
 export function limitsOf(
   { spec }: SearchExport,
   startedAtMs: number,

@@ -31,11 +31,11 @@ const advice = {
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
-  // Keeps only the first line of the message. The other lines contain only the request's id and time.
+  // Returns only the first line of the message, because the other lines only repeat the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 
-/** Copies an error without the request and the answer, because these contain tokens. */
+/** Returns a copy of the error without the request and the answer, because these contain tokens. */
 function withoutRequest(cause: unknown): unknown {
   if (!(cause instanceof Error && 'request' in cause)) return cause;
   return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });

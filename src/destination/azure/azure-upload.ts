@@ -36,7 +36,6 @@ export class AzureUpload implements UploadRequests {
     return this.#blob.upload(content, content.length, { conditions: unlessTaken, metadata: this.#metadata });
   }
 
-  /** Does nothing, because Azure needs no request to begin an upload. */
   async begin(): Promise<void> {}
 
   async sendPart(number: number, content: Uint8Array, abortSignal: AbortSignal): Promise<void> {

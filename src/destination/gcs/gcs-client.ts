@@ -18,7 +18,7 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
-/** Maximum time in ms until the store begins to answer a request. */
+/** Maximum time in ms between a request and the start of the store's answer. */
 const answerTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of an answer. */
 const silenceTimeoutMs = 60_000;
@@ -49,7 +49,7 @@ export interface GcsClientOptions {
   readonly settings: GcsSettings;
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Maximum time in ms to open a connection. The default is 5 s. */
+  /** Time limit in ms for opening a connection. The default is 5 s. */
   readonly connectTimeoutMs?: number;
 }
 

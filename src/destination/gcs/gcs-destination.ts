@@ -92,7 +92,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     } while (next);
   }
 
-  /** Does nothing, because the store itself removes unfinished uploads after a week (E15). */
+  /** Removes nothing, because Google Cloud Storage itself removes unfinished uploads after a week (E15). */
   protected async abortUploads(folder: string): Promise<number> {
     this.prefix(folder);
     return 0;

@@ -7,7 +7,7 @@ import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-se
 
 /** OAuth scope that allows reading, writing and removing objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/** Service for which the tokens are issued. Private endpoints accept the same tokens. */
+/** Audience of the tokens, which is the public service. A private endpoint accepts tokens with this audience, too. */
 const audience = `${defaultEndpoint}/`;
 
 /** Returns HTTP headers with a valid access token. */
@@ -25,7 +25,10 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
   return () => auth.getRequestHeaders(audience);
 }
 
-/** Returns headers with tokens that are signed with the service account key itself, so no token service is needed. */
+/**
+ * Returns headers with tokens that logfleet signs with the service account key, so no request to a token service is
+ * needed.
+ */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();
   try {

@@ -42,7 +42,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
-    // The unique value `mark` separates the parts of the multipart request, because no file contains this value.
+    // `mark` separates the parts of the multipart request. It is random, so it does not occur in the file.
     const boundary = this.#options.mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
@@ -79,7 +79,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // The expected size is dropped, so that `hasMark` also finds an object of the wrong size. Such an object must be
+    // Without an expected size, `hasMark` also returns true for an object of the wrong size. Such an object must be
     // removed, too.
     this.#totalBytes = undefined;
     try {
@@ -109,7 +109,7 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. Repeats the bytes that the store did not keep. */
+  /** Sends the next bytes of the file. If the store kept only some of the bytes, the others are sent again. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;
@@ -133,7 +133,7 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  /** Returns false if the stored object does not have the size of the file. */
+  /** Returns false if the store's answer states another size than the uploaded file has. */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
     return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;
@@ -173,7 +173,10 @@ function unexpected(storedBytes: number): GcsError {
   );
 }
 
-/** Returns the error for an object of the wrong size. Status 409 makes the caller repeat the upload. */
+/**
+ * Returns the error for a stored object that has the wrong size. Because of its status 409, the caller repeats the
+ * upload.
+ */
 function wrongSize(): GcsError {
   return new GcsError('UploadIncomplete', 'the object in the store and the uploaded file differ in size', 409);
 }

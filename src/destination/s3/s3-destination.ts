@@ -1,8 +1,10 @@
 /**
  * Stores files in Amazon S3 or a compatible store that supports the header `If-None-Match`.
  *
- * A store without this header would overwrite objects. As a test, logfleet creates its first object twice, and stops if
- * the store accepts both requests. Import this module lazily, because it loads the SDK.
+ * A store that ignores this header would overwrite existing objects. Therefore, logfleet creates its first object
+ * twice, and stops if both requests succeed.
+ *
+ * Import this module lazily, because it loads the SDK.
  */
 import {
   DeleteObjectCommand,
@@ -44,8 +46,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted the empty test object, although the name was taken. The object is removed, because the test
-      // may have overwritten it.
+      // The store accepted a second object of the same name. It is removed, because the store may have overwritten the
+      // first object with the empty second one.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -141,7 +143,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     } while (ContinuationToken !== undefined);
   }
 
-  /** Removes an object. If the object is locked, the store keeps its content. */
+  /** Removes an object. If the object is locked, its content stays in the store. */
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {
@@ -184,7 +186,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
-  /** Retention of an object that is uploaded now, in days from now. */
+  /** Retention settings for an object that is uploaded now. The retention ends `retainUntilDays` days from now. */
   get #retention(): Partial<PutObjectCommandInput> {
     const { objectLock } = this.options.settings;
     if (!objectLock) return {};

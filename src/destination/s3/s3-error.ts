@@ -6,15 +6,15 @@ const failureOfCode = failuresByCode({
   absent: ['NoSuchKey'],
   // Another process is removing the upload.
   lost: ['NoSuchUpload', 'InvalidPart'],
-  // The object is in the store's archive and must be restored before it can be read.
+  // The object is in an archive tier and cannot be read until it is restored.
   frozen: ['InvalidObjectState'],
   denied: ['AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // Error of versitygw (an S3-compatible store) for an unknown access key.
+    // Error for an unknown access key in versitygw, an S3-compatible store.
     'XAdminUserNotFound',
-    // Node's error for invalid characters in a header, which only credentials can contain.
+    // Node's error for invalid characters in an HTTP header. Only the credentials can contain such characters.
     'ERR_INVALID_CHAR',
   ],
   invalid: [

@@ -11,7 +11,7 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// With `O_NONBLOCK`, opening a named pipe does not block.
+// `O_NONBLOCK` prevents the process from hanging when the file is a named pipe.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
@@ -29,7 +29,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Path of this folder: `/proc/self/fd/N` on Linux, otherwise the normal path. */
+  /** Path that file operations use: `/proc/self/fd/N` on Linux, otherwise the path of the folder. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {

@@ -28,7 +28,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Creates the temporary file. The returned `NewFile` closes `folder` later. */
+  /** Creates a file with a temporary name. The returned object closes `folder` when it is no longer needed. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
@@ -131,7 +131,7 @@ export class NewFile {
     return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
-  /** Updates the file's change time regularly, to show that its process is alive. */
+  /** Updates the file's change time regularly, so that other processes see that its writer is alive. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#options.clock.after(heartbeatMs, () => {
       const nowSeconds = this.#options.clock.now() / 1000;

@@ -28,7 +28,10 @@ import { NewFile } from './new-file.ts';
 const readBytes = 256 * 1024;
 
 interface VolumeOptions extends Pick<DestinationPorts, 'clock' | 'writer'> {
-  /** Directory of the volume. It must exist, because a missing one may be a missing mount. */
+  /**
+   * Directory of the volume. It must already exist, because a missing directory may mean that the volume is not
+   * mounted.
+   */
   readonly directory: string;
   /** Root folder in the directory. logfleet creates it if it is missing. Empty for the directory itself. */
   readonly root: string;

@@ -18,7 +18,10 @@ import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVari
 export const jobAnnotations = {
   /** Hash of everything that decides what the pods do. The Job is replaced when it changes. */
   work: 'logfleet.dev/work',
-  /** Hash of the credentials and the user's retry request. An ended Job is replaced when this hash changes. */
+  /**
+   * Hash of what may let a failed Job succeed, such as credentials, image and the user's retry request. If it changes,
+   * an ended Job is replaced.
+   */
   cause: 'logfleet.dev/cause',
   /** Share of the request budget, in JSON. */
   share: 'logfleet.dev/share',
@@ -39,7 +42,7 @@ export interface JobInput {
   readonly share: HeldShare;
   /** Hash of the credentials for the service and the store. */
   readonly credentials: string;
-  /** Whether the pods get a token, with which they write progress to the export's status. */
+  /** Whether the pods get a token of their ServiceAccount. They need it to write progress to the export's status. */
   readonly showsProgress?: boolean;
   /** Environment variables with the operator's proxy settings. */
   readonly proxy?: readonly ProxyVariable[];
@@ -210,8 +213,8 @@ function podSpec(input: JobInput): object {
 }
 
 /**
- * Returns the JSON of the SearchExport that a pod runs. Fields that only the operator uses are left out, which does not
- * change the fingerprint (E1).
+ * Returns the SearchExport for a pod as JSON. It lacks the fields that only the operator uses. The fingerprint does not
+ * depend on these fields (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;

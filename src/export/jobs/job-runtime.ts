@@ -38,12 +38,12 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before the next check of a state that changes without an event. */
+/** Delay in ms after which a state is checked again, if no event reports its changes. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label of ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
-/** Label of a ServiceAccount that allows pods to write progress to the export's status. */
+/** Label with which a user allows the pods of a ServiceAccount to write progress to the export's status. */
 const progressLabel = 'logfleet.dev/export-progress';
 const component = 'apply the component manifests/export-jobs of the operator';
 const noCluster =
@@ -80,7 +80,7 @@ export class JobRuntime {
     this.#publisher = exportStatusWriter(metadata, options);
   }
 
-  /** True if this process is shutting down and leaves its Job running. */
+  /** True if this process is shutting down. Its Job continues to run. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -152,7 +152,7 @@ export class JobRuntime {
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
     const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    // A complete Job is not replaced, because its result stays valid.
+    // A complete Job is kept even if its credentials or its image have changed, because its result stays valid.
     const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
     const isKept = isSame || !isOver || isDone;
     const job = fresh?.metadata.deletionTimestamp === undefined && isKept ? fresh : undefined;
@@ -165,7 +165,7 @@ export class JobRuntime {
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    // A new Job must wait until all pods of the previous Job have ended.
+    // The request limits of the previous Job are in use until all its pods have ended, so a new Job must wait.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
@@ -268,7 +268,7 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // The export gets one worker if its query cannot be split or its number of rows is limited.
+    // Only one worker is used if the query cannot be split, or if the spec limits the number of rows.
     const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
     const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
@@ -321,7 +321,7 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // Only the status of an ended export keeps the name of a Job that no longer exists.
+    // After Kubernetes has removed a Job, only an ended export still shows the Job's name in its status.
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
@@ -365,12 +365,13 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // A Job is also replaced if the Secret now contains credentials of another user.
+  // With the reason `userChanged`, the Secret has the credentials of another user. The Job is then replaced without a
+  // user's request.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
-/** Returns the result of an ended export from its status; undefined for other exports. */
+/** Returns the result of an ended export, as its status shows it. Returns undefined if the export has not ended. */
 function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   const complete = findCondition(status?.conditions, 'Complete');
   if (complete) return shownHealth(complete);

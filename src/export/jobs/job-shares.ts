@@ -1,6 +1,6 @@
 /**
- * Tracks how much of the request budget each Kubernetes Job uses (B8). The operator lowers its own limits before it
- * creates a Job, and raises them after the Job's pods have ended.
+ * Tracks which part of the request budget each Kubernetes Job uses (B8). The operator lowers its own request limits
+ * before it creates a Job, and raises them again after the Job's pods have ended.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import type { HeldShare, ObservedShare, RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
@@ -11,7 +11,7 @@ import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '.
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after which the reservation for a Job that was never created ends. */
+/** Time in ms after which reserved request limits become free again, if no Job was created. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -36,7 +36,7 @@ export class JobShares {
     this.observe();
   }
 
-  /** Returns the request limits that are reserved for a Job; undefined if there are none. */
+  /** Returns the request limits that are reserved for a Job. Returns undefined if nothing is reserved. */
   get(job: ResourceKey): HeldShare | undefined {
     return this.#options.shares.get(keyText(job));
   }
@@ -64,7 +64,7 @@ export class JobShares {
     onFree();
   }
 
-  /** Updates the reservations from the existing Jobs and pods. */
+  /** Compares the reservations with the existing Jobs and pods, and corrects them. */
   observe(): void {
     const { store, shares, accounts, clock, onFree } = this.#options;
     this.#timer?.cancel();
@@ -105,8 +105,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A user may have removed the annotation from the Job or from some of its pods. The first of these objects that still
-  // has the annotation is used.
+  // A user may have removed the annotation from some of these objects. The first object that still has the annotation
+  // is used.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

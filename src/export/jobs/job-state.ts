@@ -18,7 +18,7 @@ export const againText = `Give the annotation ${annotations.requestedAt} a new v
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message that the export's status shows as long as no pod has reported a result. */
+  /** Reason and message for the export's status while no pod has reported a result. */
   readonly reason: string;
   readonly message: string;
   /** Report of the pod that decides the Job's result. Undefined until this pod has reported. */
@@ -36,12 +36,12 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // The export is complete if one pod reports that it is complete, even if other pods failed.
+    // One pod that reports a complete export is enough, even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
-    // After the end of the Job, waits until its pods have ended, because their reports contain the result.
+    // Until the Job's pods have ended, their reports may be missing, so the Job still counts as running.
     if (!report && !isLate && !pods.every(isEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
@@ -74,7 +74,10 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
 
 type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
 
-/** Returns running workers that cannot continue. The worker with the oldest problem comes first. */
+/**
+ * Returns the running workers that cannot continue. The worker that has been unable to continue for the longest time
+ * comes first.
+ */
 function heldWorkers(
   job: string,
   running: readonly WorkerPod[],

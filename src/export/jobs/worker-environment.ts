@@ -2,15 +2,15 @@
 
 /** Environment variables of a worker pod. */
 export const workerVariables = {
-  /** File for the worker's report. `logfleet export` is a worker if this variable is set. */
+  /** File to which the worker writes its report. If this variable is set, `logfleet export` runs as a worker. */
   report: 'LOGFLEET_WORKER_REPORT',
-  /** Folder with one subfolder for each Secret. A subfolder contains one file for each key of its Secret. */
+  /** Folder with the Secrets of the export. It has a subfolder for each Secret, with a file for each key. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
   /** User of the service whose request limits the worker shares. */
   user: 'LOGFLEET_WORKER_USER',
   /** Number of workers of the export. */
   workers: 'LOGFLEET_WORKERS',
-  /** Number of this worker, from 0. Kubernetes sets it for Indexed Jobs. */
+  /** Index of this worker, starting at 0. Kubernetes sets this variable in the pods of Indexed Jobs. */
   index: 'JOB_COMPLETION_INDEX',
   /** Name of the Kubernetes Job of the worker. */
   job: 'LOGFLEET_WORKER_JOB',

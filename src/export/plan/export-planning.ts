@@ -1,10 +1,11 @@
 /**
  * Plans an export: divides its time range into segments and writes the plan (E2).
  *
- * A first search job covers the whole range, so a small export needs no other job. If the service cuts this search
- * short, the range is divided by counted or estimated rows. A query that cannot be split (E8) gets one segment.
+ * The first search job covers the whole range, so a small export needs only one job. If the service cuts this search
+ * short, rows are counted or estimated, and the range is divided accordingly. A query that cannot be split (E8) gets a
+ * single segment.
  *
- * While the range is too recent (E11), a test search shows mistakes in credentials and query.
+ * While the range is too recent to be searched (E11), a test search finds mistakes in the credentials and the query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -42,11 +43,11 @@ export interface PlanOptions {
 export interface PlanningWait {
   /** Wall time at which the planning continues; undefined if the planning does not wait. */
   readonly settlesAtMs: number | undefined;
-  /** True if the service has accepted the credentials and the query. */
+  /** True if a test search has shown that the service accepts the credentials and the query. */
   readonly isTried: boolean;
 }
 
-/** Open search job, and the interval whose rows are read from this job. */
+/** Open search job, and the interval for which its rows are read. */
 export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
 }
@@ -59,9 +60,9 @@ export interface ProposedPlan {
 
 /** Method that determined the number of rows before the searches of the export start. */
 export type RowsBasis =
-  /** The rows were counted by an aggregation or by a single complete search. */
+  /** An aggregation or a single complete search counted the rows. */
   | 'Counted'
-  /** The number of rows is estimated from the density of the rows that the first search found. */
+  /** The number of rows is an estimate from the rows that the first search found. */
   | 'Estimated'
   /** The first search found at least this number of rows. */
   | 'Minimum';
@@ -71,7 +72,7 @@ export interface ExportForecast {
   /** Segments in order of time, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
   readonly rowsBasis: RowsBasis;
-  /** True if the service was asked to count the rows, but gave no valid count. */
+  /** True if an aggregation was requested to count the rows, but returned no valid count. */
   readonly isCountRefused: boolean;
   /** Number of rows at which the service cuts a search short; undefined if no search was cut short. */
   readonly limit: number | undefined;
@@ -80,9 +81,12 @@ export interface ExportForecast {
 }
 
 export interface PlannedExport {
-  /** The plan at the destination, written by this or another process. */
+  /** Plan that is stored at the destination. This process or another process wrote it. */
   readonly plan: ExportPlan;
-  /** First search of the export; undefined if another process wrote a different plan. */
+  /**
+   * First search of the export, whose job is already open. Undefined if another process wrote a plan with other
+   * segments.
+   */
   readonly first: FirstSearch | undefined;
 }
 
@@ -91,8 +95,8 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, task } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-  // If another process wrote the same plan, the open search job searches a segment of that plan, so the job is still
-  // used.
+  // If another process wrote the same segments, the open search job is still useful, because it searches one of these
+  // segments.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -109,13 +113,13 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
 /** Maximum wait in ms for the end of the first search. If the search takes longer, the range becomes one segment. */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms for a search job that counts rows. The wait is limited, because the planning itself may use the
- * last free search job.
+ * Maximum wait in ms for a free search job that counts rows. The wait must be limited, because the first search of the
+ * planning may occupy the only search job.
  */
 const longestTurnMs = 60_000;
 /**
- * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. Row counts by receipt time are
- * estimates.
+ * Maximum ratio of a segment's rows to the message limit in searches by receipt time. It is below 1, because row counts
+ * by receipt time are estimates.
  */
 const receiptRatio = 0.9;
 /**
@@ -125,7 +129,10 @@ const receiptRatio = 0.9;
 const shortWaitMs = 10_000;
 /** Length in ms of the time range of a test search. */
 const trialMs = 1_000;
-/** Maximum duration of one sleep in ms. Longer waits are divided, because the wall clock may be changed meanwhile. */
+/**
+ * Maximum duration of one sleep in ms. A longer wait consists of several sleeps, because the wall clock may be changed
+ * during the wait.
+ */
 const longestSleepMs = 60_000;
 
 class RangePlanning {
@@ -168,7 +175,10 @@ class RangePlanning {
     };
   }
 
-  /** Opens the first search. If the service's clock is behind, replaces it by a search of a shorter range (E11). */
+  /**
+   * Opens the first search. If the service's clock turns out to be behind, closes the search and opens one with a
+   * shorter range (E11).
+   */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, quirks } = this.#tools;
     for (;;) {
@@ -205,8 +215,8 @@ class RangePlanning {
   }
 
   /**
-   * Runs a test search. Rejects if the service refuses the credentials or the query. Gives up if no search job becomes
-   * free within `turnMs`.
+   * Runs a test search. Rejects if the service refuses the credentials or the query. Gives up after waiting `turnMs`
+   * for a free search job.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, quirks } = this.#tools;
@@ -261,15 +271,15 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // A search by receipt time that was cut short may lack rows anywhere in its range, so no part of the range is
-    // complete.
+    // If a search by receipt time was cut short, rows may be missing anywhere in its range. Its result is not used to
+    // find the newest segment.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // An aggregation that counts the rows probably takes as long as the first search, so that duration is expected.
+    // Counting the rows by an aggregation probably takes as long as the first search took.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
@@ -296,14 +306,15 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The first search was not cut short, so the service's message limit is higher than the row count of this search.
+    // The service returned all rows of the first search, so the message limit is assumed to be higher than the number
+    // of these rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
   /**
-   * Returns the estimated message limit: the smallest number of rows at which the service has cut a search short. If
-   * there is none, returns the number of rows of this search.
+   * Returns the estimated message limit. It is the smallest row count at which the service has cut a search short. If
+   * there is none, it is the row count of this search.
    */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
@@ -325,18 +336,15 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/**
- * Returns the newest part of the time range that a search has found completely, although the service cut the search
- * short.
- */
+/** Returns the newest part of the time range in which a search that was cut short has found all rows. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
 /**
- * Returns the range before the newest segment. Its number of rows is estimated from the density of the rows in the
- * newest segment.
+ * Returns the part of the range that is older than the newest segment. Its number of rows is estimated, as if rows were
+ * as dense as in the newest segment.
  */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));

@@ -6,7 +6,7 @@ import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import { type Interval, isRoundCount } from '../search/message-limit.ts';
 
-/** Start and row count (at least 1) of a short period. */
+/** Start of a short period, and the number of rows in this period (at least 1). */
 export interface SliceCount {
   readonly startMs: number;
   readonly rows: number;
@@ -20,9 +20,12 @@ export interface SegmentsInput {
   readonly range: Interval;
   /** Row counts of short periods, in order of time. */
   readonly slices: readonly SliceCount[];
-  /** Number of rows at which the service cuts a search short. */
+  /** Number of rows at which the service is expected to cut a search short (the message limit). */
   readonly limit: number;
-  /** Number of rows at the end of the range that a search has already found. */
+  /**
+   * Number of newest rows that the first search has already found. If it is not 0, the newest segment has at most this
+   * many rows.
+   */
   readonly foundRows: number;
 }
 
@@ -55,7 +58,10 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = most
   }));
 }
 
-/** Returns the number of rows for which a search needs the fewest requests per row. */
+/**
+ * Returns the number of rows that a planned search should find. Full result pages and a search near the message limit
+ * need the fewest requests per row.
+ */
 export function fullestRows(limit: number): number {
   const most = Math.max(1, limit - 1);
   const inWholePages = Math.floor(most / maxPageRows) * maxPageRows;
@@ -67,14 +73,14 @@ function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/** Returns the minimum number of requests to search these segments. */
+/** Returns the minimum number of requests to search all the given segments. */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
 /**
- * Returns the minimum number of requests for a segment. A segment with more rows than one search returns needs several
- * searches. Each search that is cut short is followed by a count.
+ * Returns the minimum number of requests for a segment. If a segment has more rows than one search returns, several
+ * searches are needed. A count follows each search that the service cuts short.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
@@ -84,7 +90,7 @@ function requestsOfSegment(rows: number, limit: number): number {
 function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number): SegmentCount[] {
   const downwards: SegmentCount[] = [];
   let { toMs } = range;
-  /** Periods of the segment that is being built, from the newest to the oldest. */
+  /** Periods that have been added to the current segment, from the newest to the oldest. */
   let inside: SliceCount[] = [];
   let rows = 0;
   const fill = (slice: SliceCount) => {
@@ -92,8 +98,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // The service probably cut a search short if its row count is round, such as 20,000. Planned segments avoid round
-    // counts.
+    // A search whose row count is round, such as 20,000, looks as if the service cut it short. Planned segments
+    // therefore avoid round row counts.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

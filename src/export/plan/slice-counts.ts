@@ -55,7 +55,7 @@ export function slicesOf(
     seen.add(startMs);
     // Ignores rows at the end of the interval, because some services include the end (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval. Its rows are then counted at the start of the interval.
+    // A counted period may begin before the interval. Its rows are counted as rows at the start of the interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

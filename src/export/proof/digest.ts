@@ -1,9 +1,9 @@
 /**
- * Compares the written rows with the service's own counts, sizes and times for short periods (a digest, E6). The
- * functions are pure; `proving.ts` sends the requests.
+ * Compares the written rows with the service's own counts, sizes and times for short periods. This comparison is called
+ * a digest (E6). The functions are pure; `proving.ts` sends the requests.
  *
- * Commit records contain hashes of the values of each period, or weighted sums for searches by receipt time. A rounded
- * number, such as `1.788E12`, counts as not compared if rounding explains the difference.
+ * A commit record contains a hash of the values of all periods, or a weighted sum in searches by receipt time. A number
+ * such as `1.788E12` is rounded. If rounding explains its difference, it counts as not compared.
  */
 import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -32,13 +32,15 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** Returns whether the service's row counts of `parts` together equal its row counts of `whole`. */
+/** Returns whether the service counted the same rows in `parts`, taken together, as in `whole`. */
 export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boolean {
   const rowsIn = ({ slices }: DigestGroup) => weightedSumOf(slices.map(({ fromMs, rows }) => [fromMs, rows] as const));
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
 }
 
-/** A number from the service. `reach` is the largest possible rounding error, or 0 if the number is exact. */
+/**
+ * A number that the service returned. `reach` is the maximum rounding error of the number. It is 0 for an exact number.
+ */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
@@ -51,7 +53,7 @@ interface CountedFigures {
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
   /**
-   * Sum of the rows' times in ms, each counted from the start of its period. Undefined for ranges of several periods.
+   * Sum of the rows' times in ms, each relative to the start of its period. Undefined if the range has several periods.
    */
   readonly offsetsMs: Figure | undefined;
 }
@@ -63,8 +65,8 @@ const offset = 'logfleet_offset';
 const offsets = 'logfleet_offsets';
 
 /**
- * Query operators that compute counts, sizes and times. Times count from the start of a period, so that sums are small
- * and exact.
+ * Returns the query operators that compute counts, sizes and times for each period. Times are relative to the start of
+ * their period, so that their sum is small enough to be exact.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
@@ -76,11 +78,11 @@ export function digestSlices(records: RecordPage['records'], lengthMs: number): 
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
-    // The start of a slice is negative for messages before 1970.
+    // Messages before 1970 have a negative time, so the start of a period can be negative.
     const start = readFigure(textOf(record, slice));
     const fromMs = start?.reach === 0 && Number.isSafeInteger(start.value) ? start.value : undefined;
     const count = readFigure(textOf(record, '_count'));
-    // A rounded row count is invalid, because it could hide missing rows.
+    // A rounded row count could hide missing rows, so it is rejected.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -101,11 +103,11 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Matches whole numbers of up to 15 digits, which JavaScript parses exactly. */
+/** Matches whole numbers of up to 15 digits. JavaScript represents them exactly. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a number such as `1.788E12`. Returns undefined for other texts. */
+/** Parses a number such as `1.788E12`. Returns undefined if the text is not a number. */
 export function readFigure(text: string): Figure | undefined {
   if (plainForm.test(text)) return { value: Number(text), reach: 0 };
   const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
@@ -130,8 +132,8 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // An interval joins the previous group if they share a period, because the service counts the rows of a period only
-    // as a whole.
+    // If an interval shares a period with the interval before it, both belong to the same group. The service counts all
+    // rows of a period together, so their rows cannot be compared separately.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -142,7 +144,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // The last group also gets all periods after its last interval. If these periods contain rows, the comparison finds a
+  // The last group also gets the periods after its last interval, so that unexpected rows in these periods count as a
   // difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
@@ -152,7 +154,9 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** Result of comparing one value. `unknown` means that the value was rounded or is missing. */
+/**
+ * Result of comparing one value. `unknown` means that the value is missing, or that rounding may explain a difference.
+ */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
@@ -199,7 +203,8 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the values of each period. Returns undefined if the periods of the service and the commit records differ.
+ * Compares the values of each period separately. Returns undefined if the commit records and the service's answer have
+ * different periods.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -222,7 +227,10 @@ function outcomesBySlice(
   ];
 }
 
-/** Compares weighted sums, for an export by receipt time. Returns undefined if they are missing. */
+/**
+ * Compares the weighted sums of an export by receipt time. Returns undefined if a commit record has no weighted sums,
+ * or has sums for periods of another length.
+ */
 function outcomesBySums(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
@@ -247,7 +255,7 @@ function haveSameSlices(
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Returns the service's values and the written values of each period. */
+/** Returns a pair for each period: the values that the service counted, and the values of the written rows. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -261,8 +269,8 @@ function pairsOf(
 }
 
 /**
- * Compares the service's values of one kind, such as sizes, with the written values. `ours` is the short form of the
- * written values, such as a hash. `shorten` computes the same short form from the service's values.
+ * Compares the service's values of one kind, such as message sizes, with those of the written rows. `ours` is the hash
+ * or weighted sum of the written values. `shorten` computes the same from the service's values.
  */
 function agreementOf(
   slices: readonly DigestSlice[],
@@ -283,7 +291,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's values with each message counted once. */
+/** Returns the service's values without the additional copies of messages that it stores more than once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -323,7 +331,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines the values of several periods into one value. Returns undefined if the value of a period is missing. */
+/** Combines the values of several periods. Returns undefined if one of these values is missing. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -332,10 +340,12 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Values computed from the written rows. They are compared with the values that the service returns. */
+/** Values of the written rows, which must equal the values that the service returns. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
-/** Compares one kind of value with the written rows. If there are no rows, every value agrees. */
+/**
+ * Compares a value from the service with the value of the written rows. Without any rows, the values count as equal.
+ */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
@@ -352,8 +362,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns new segments for intervals whose row counts differ from the service's counts. If rows are missing, the new
- * segments are smaller than the earlier ones.
+ * Returns new segments for intervals whose rows differ from the service's counts. If rows are missing, the new segments
+ * are shorter than the intervals.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -366,8 +376,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is unknown. The largest interval shows how many rows a search can return, so its row
-  // count is used as the limit.
+  // The service's message limit is not known here. One search has returned all rows of the largest interval, so its
+  // number of rows is used as the limit.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
@@ -398,7 +408,9 @@ export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage
   return areNamed && ids.size > 0 && ids.size <= mostConfirmed && ids.size === repeated.length ? repeated : undefined;
 }
 
-/** True if rows were received more than once, but no query can show whether the service stores them more than once. */
+/**
+ * True if rows were received more than once, but no query can show whether the service stores several copies of them.
+ */
 export function hasUnconfirmed(group: DigestGroup): boolean {
   return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
 }
@@ -408,17 +420,17 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/**
- * A repeated message that the service was asked about. `rows` is the number of additional copies that the service
- * stores.
- */
+/** A repeated message, and how many additional copies the service stores. `rows` is the number of these copies. */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
   readonly bytes?: number;
 }
 
-/** Returns how many additional copies the service stores. Undefined for an impossible number. */
+/**
+ * Returns how many additional copies of each message the service stores. Returns undefined if a number in the service's
+ * answer is impossible.
+ */
 export function confirmedOf(
   records: RecordPage['records'],
   repeated: readonly RepeatedMessage[],

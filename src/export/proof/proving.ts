@@ -1,7 +1,8 @@
 /**
- * Requests counts of the written rows from the service and compares them (`digest.ts`, E6). Searches by receipt time
- * are compared together; if they differ, the range is halved until the differing intervals are found. Writes nothing to
- * the destination.
+ * Requests counts for the written rows from the service and compares them with the rows (`digest.ts`, E6).
+ *
+ * Searches by receipt time are compared together. If they differ, the range is halved until the differing intervals are
+ * found.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -39,7 +40,10 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Ranges in which so many rows repeat that the service cannot be asked about each message by its id. */
+  /**
+   * Ranges with too many repeated rows to ask the service about each row. It is therefore unknown whether the service
+   * stores these rows several times.
+   */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
   readonly segments: readonly TimeRange[];
@@ -51,8 +55,8 @@ interface ComparedGroup {
 }
 
 /**
- * Compares the written rows with the service. `round` is 1 for the first comparison. Rejects with the service's error
- * or an `AbortError`.
+ * Compares the rows of the intervals with the service. `round` is 1 for the first comparison. Rejects with the
+ * service's error or an `AbortError`.
  */
 export async function prove(
   intervals: readonly CommitRecord[],
@@ -61,8 +65,8 @@ export async function prove(
 ): Promise<DigestResult> {
   const { task, quirks } = tools;
   const { byReceiptTime } = task.identity;
-  // If an earlier commit record shows that the service includes the end of a range, the aggregations end 1 ms earlier
-  // (E10).
+  // A commit record can show that the service returns rows at the end of a range, although the end is excluded. The
+  // aggregations then leave out these rows (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -91,8 +95,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // Two halves without a difference replace the whole range only if the service counted the same rows in the halves as
-  // in the whole range.
+  // Halves without a difference replace the whole range only if the service counted the same rows in both halves as in
+  // the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 
@@ -108,11 +112,12 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   const { text, lengthMs } = digestSliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // If the service includes the end of a range, the query itself excludes the rows at the end (E10).
+    // Some services return rows at the end of a range, although the end is excluded. For such a service, the query
+    // itself leaves out these rows (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);
-    // Some services return no record for a range without rows.
+    // An answer without records is valid if the range has no rows.
     if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
     const isAtEnd = !byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
     if (!isAtEnd || isMoved) return slices;
@@ -144,8 +149,8 @@ async function request(
 }
 
 /**
- * Returns the result of a comparison in its stored form. If `isFlagged` is true, the differing ranges are marked as
- * incomplete. Otherwise, these ranges are searched again.
+ * Returns the result of a comparison in its stored form. If `isFlagged` is true, ranges that differ are marked as
+ * incomplete. Otherwise, they are searched again.
  */
 export function verdictOf(
   round: number,

@@ -26,7 +26,7 @@ export interface DenseMillisecond {
   /** Number of rows according to an aggregation. */
   readonly rows: number;
   /**
-   * Interval of the search that the service cut short. All rows that this search found are from the millisecond `atMs`.
+   * Interval that the interrupted search covered. All rows that this search returned are from the millisecond `atMs`.
    */
   readonly order: SearchOrder;
 }
@@ -38,21 +38,21 @@ export interface DenseTools {
 }
 
 export type DenseOutcome =
-  /** The files contain all rows of the millisecond. The caller commits or discards the files. */
+  /** The files contain all rows of the millisecond. The caller either commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
   /**
-   * The searches by last digits failed, or found a different number of rows than an aggregation. Repeating them may
-   * succeed. `isFailure` is false if the only reason is a lost answer to a status request.
+   * The searches by last digits failed, or found another number of rows than an aggregation counted. Another attempt
+   * may succeed. `isFailure` is false if the cause may be a lost status answer of the service.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The searches cannot find all rows of the millisecond. `reason` is for users, without a full stop. */
+  /** The searches cannot find all rows of the millisecond. `reason` tells users why, and has no full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
 export type DenseFiles = Pick<IntervalFiles, 'end' | 'giveUp'>;
 
 /**
- * Searches the millisecond by the last digits of message ids. Rejects if the service or the destination fails, and then
- * removes all files.
+ * Searches the millisecond by the last digits of message ids. If the service or the destination fails, removes all
+ * files and rejects.
  */
 export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
   const search = new DenseSearch(dense, options);
@@ -66,7 +66,10 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/** Maximum number of last digits. Two digits need at most 110 searches. */
+/**
+ * Maximum number of last digits by which messages are divided. With two digits, at most 110 searches are needed (10 and
+ * 100).
+ */
 const mostDigits = 2;
 /** Maximum number of attempts for a search that fails before its first row. */
 const mostTries = 3;
@@ -81,8 +84,8 @@ interface ReadClass {
   readonly kind: 'read';
   readonly ending: string;
   /**
-   * True if only the number of rows suggests that the service cut the search short. The search can then be replaced by
-   * searches for endings with one more digit.
+   * True if the service may have cut the search short, judging only by the number of rows. The search can then be
+   * replaced by ten searches with one more digit.
    */
   readonly isDoubtful: boolean;
   readonly figures: RowFigures;
@@ -92,8 +95,8 @@ interface ReadClass {
 class DenseSearch implements DenseFiles {
   readonly #files: IntervalFiles;
   /**
-   * Rows of searches that may be incomplete. They are in files of their own, so they can be discarded without losing
-   * other rows.
+   * Files for rows of searches that may be incomplete. These rows can be discarded without losing the rows of other
+   * searches.
    */
   #doubtfulFiles: IntervalFiles;
   readonly #dense: DenseMillisecond;
@@ -138,8 +141,8 @@ class DenseSearch implements DenseFiles {
   }
 
   /**
-   * Discards the rows of searches that may have been cut short, unless the total number of rows equals the count of the
-   * aggregation. Resolves to the id endings of the discarded searches.
+   * Discards the rows of searches that the service may have cut short, unless all searches together found as many rows
+   * as the aggregation counted. Resolves to the last digits of the discarded searches.
    */
   async #discardDoubtful(): Promise<readonly string[]> {
     const doubtful = this.#read.filter(({ isDoubtful }) => isDoubtful);
@@ -151,7 +154,10 @@ class DenseSearch implements DenseFiles {
     return doubtful.map(({ ending }) => ending);
   }
 
-  /** Searches for message ids with each of the given endings. Resolves to the endings whose searches the service cut short. */
+  /**
+   * Searches for messages by the last digits of their ids, with one search for each ending. Resolves to the endings
+   * whose searches were cut short by the service.
+   */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {
@@ -193,8 +199,8 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
-    // If an answer was lost, it may have contained an error that explains the different number of rows (E5). The
-    // attempt then does not count as failed.
+    // A lost status answer may have contained an error that explains the different number of rows (E5). In this case,
+    // the attempt does not count as a failure.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
@@ -221,7 +227,7 @@ class DenseSearch implements DenseFiles {
     };
   }
 
-  /** Reads the rows whose message ids end in `ending`. Writes no row if the service cut the search short. */
+  /** Reads the rows whose message ids end in `ending`. If the service cuts the search short, no row is written. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const filter = this.#newFilter();
@@ -260,8 +266,8 @@ class DenseSearch implements DenseFiles {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
-      // A search by the maximum number of digits cannot be divided further, so it is treated as complete. The count of
-      // an aggregation shows later whether rows are missing.
+      // With the maximum number of digits, the search cannot be divided further. It is treated as complete, because the
+      // count of an aggregation shows later whether rows are missing.
       const isDoubtful = sign !== undefined && ending.length < mostDigits;
       const part = await this.#readJob(job, filter, { isEndMoved, isDoubtful });
       return part.kind === 'again' ? part : { ...part, ending, isDoubtful };
@@ -279,7 +285,8 @@ class DenseSearch implements DenseFiles {
     const files = isDoubtful ? this.#doubtfulFiles : this.#files;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, filter, files.receiver(filter));
-    // While rows are read, answers to keep-alive requests can report errors of the search job (E5).
+    // The service may have reported errors of the search job while rows were read. The answers to keep-alive requests
+    // contain these errors (E5).
     if (job.progress.errors.length > 0) return broughtErrors(job);
     const figures = filter.figures();
     const received = figures.received - figures.overlapping;
@@ -303,8 +310,8 @@ class DenseSearch implements DenseFiles {
   }
 
   /**
-   * Reads all rows of the job again. Returns true if the second reading finds as many repeated rows as the first, which
-   * shows that the service stores these rows twice.
+   * Reads all rows of the job a second time. Returns true if both readings contain the same number of repeated rows.
+   * The service then stores these rows more than once.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();
@@ -330,7 +337,7 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** True if only the number of rows suggests that the service cut the search short. */
+/** True if the service may have cut the search short, judging only by the number of rows. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

@@ -10,20 +10,23 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows arrived out of order, so that repeated rows may be undetected. */
+  /** False if rows arrived out of order. In this case, some repeated rows may be undetected. */
   readonly isSure: boolean;
   /** Stores a row. Returns true if the same row was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum memory in bytes for the complete rows of one millisecond. For further rows, only their hashes are stored. */
+/**
+ * Maximum memory in bytes for complete rows of one millisecond. If the rows need more memory, only hashes of further
+ * rows are kept.
+ */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   isSure = true;
-  /** First row of the current millisecond. It is not added to `#byId`, because most milliseconds have only one row. */
+  /** First row of the current millisecond. Most milliseconds have only one row, so this row is not added to `#byId`. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;

@@ -35,7 +35,10 @@ export interface ExportTask {
   readonly isSplittable: boolean;
   /** Reason why the query cannot be split, without a full stop. Undefined if the query can be split. */
   readonly unsplittableReason: string | undefined;
-  /** Returns the search job for an interval. With `isEndInclusive`, its range ends 1 ms earlier (E10). */
+  /**
+   * Returns the settings of a search job for an interval. If `isEndInclusive` is true, the job's range ends 1 ms
+   * earlier (E10).
+   */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
   /**
    * Returns the format of the files. CSV and Parquet files get their columns from `described`, the service's

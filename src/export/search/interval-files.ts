@@ -1,6 +1,6 @@
 /**
- * The data files of one search. They belong to the export only when a commit record names them (E3); otherwise they are
- * removed.
+ * Writes the data files of one search. If no commit record names these files, they do not belong to the export and are
+ * removed (E3).
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -21,8 +21,8 @@ import type { SearchOrder, SearchTools } from './search-tools.ts';
 export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
 
 /**
- * Maximum number of files that accept rows at the same time. Partitions by receipt time need more, because messages can
- * arrive late.
+ * Maximum number of files that are open for rows at the same time. Searches by receipt time need more open files,
+ * because messages can arrive late.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 
@@ -65,8 +65,8 @@ export class IntervalFiles {
   }
 
   /**
-   * Returns other files for rows of the same interval, so that these rows can be discarded separately. All files of the
-   * interval are numbered together.
+   * Returns a second set of files for rows of the same interval. The files of one set can be discarded separately. File
+   * numbers are unique across both sets.
    */
   beside(): IntervalFiles {
     return new IntervalFiles(this.#tools, this.#order, this.#described, this.#numbers);
@@ -77,7 +77,9 @@ export class IntervalFiles {
     this.#parts.row(row);
   }
 
-  /** Returns a promise if the destination is slower than the search; otherwise undefined. */
+  /**
+   * Returns a promise that resolves when the destination accepts more rows. Returns undefined if it accepts rows now.
+   */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();
   }
@@ -139,7 +141,7 @@ export class IntervalFiles {
   }
 }
 
-/** Returns a function that finds the day or hour folder of a row. */
+/** Returns a function that returns the folder for the day or hour of a row. */
 function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row: PageRow) => string {
   if (output.partitionBy === undefined) return () => '';
   const partitions = new Partitions(output.partitionBy, timeZone);

@@ -44,7 +44,7 @@ const firstCommitDelayMs = 1_000;
 const tooNew =
   'the interval cannot be searched yet, because its end is not older than settleDelay by the clock of the service';
 
-/** A search job that has ended, with the data for `judge`. */
+/** An ended search job, with the facts that `judge` needs. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
@@ -74,13 +74,10 @@ export class IntervalSearch implements RunningSearch {
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /**
-   * Object through which other searches learn how long this search takes. Undefined if the planning created the search
-   * job.
-   */
+  /** Reports the duration of this search to other searches. Undefined if the planning created the search job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  /** True if a commit record may name the files. In this case, the files must not be removed. */
+  /** True if a stored commit record may name the files. The files must then not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -131,7 +128,8 @@ export class IntervalSearch implements RunningSearch {
 
   /** Ends the search job before it reaches eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished job is not ended early, because it has found all rows and may still report errors (E5).
+    // A search job that has finished is not ended early, because it has already found all rows. Its errors must still
+    // be read (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -183,14 +181,13 @@ export class IntervalSearch implements RunningSearch {
     return new MessageReader({ ...options, countedRows: this.#opened?.countedRows });
   }
 
-  /** Waits until the search job ends by itself or logfleet ends it early. */
+  /** Waits until the search job ends, or until logfleet ends it early. */
   async #search(job: SearchJob): Promise<SearchEnd> {
     const { quirks } = this.#tools;
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // If a job searched a longer range than this interval, its duration is not used as the expected duration of other
-    // searches.
+    // The duration is ignored if the job searched a longer range than this interval.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -206,7 +203,8 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // An aggregation has no message limit, so its records are incomplete only if the search job ended early.
+    // The message limit does not apply to an aggregation. Its records are incomplete only if the search job ended
+    // early.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -241,7 +239,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // `job.progress` also contains the errors that the service reported while pages were read.
+      // More errors may have been reported while pages were read, so the current progress of the job is used.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -252,7 +250,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks } = this.#tools;
-    // Closes the search job while the rows are counted, because all rows of the job are read.
+    // All rows of the job are read, so the job is closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
@@ -286,7 +284,8 @@ export class IntervalSearch implements RunningSearch {
   /** Searches a millisecond with too many rows by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Searches by the last digits of ids may scan many bytes, so the limit of scanned bytes is checked first.
+    // Searches by the last digits of message ids may scan many bytes, so the limit of scanned bytes is checked before
+    // they start.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -336,7 +335,7 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /** Completes the files, then writes the commit record (E3). Closes the search job meanwhile. */
+  /** Completes the files, then writes the commit record (E3). At the same time, closes the search job. */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
@@ -360,7 +359,8 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // The destination may have stored the commit record although the write failed, so the record is read back.
+        // The destination may have stored the commit record although the write failed. The record is therefore read
+        // back.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -21,9 +21,9 @@ export class JobPages {
   readonly #options: JobPagesOptions;
   #offset = 0;
   #readings = 1;
-  /** Number of rows in the first page of the first reading. */
+  /** Number of rows in the first page, when the result pages were read for the first time. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page, if that page had fewer rows than requested; otherwise undefined. */
+  /** Last row of the previous page, if that page was short. Undefined if that page had as many rows as requested. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
@@ -75,8 +75,8 @@ export class JobPages {
   }
 
   /**
-   * If the previous page was short, requests its last row again. Returns true if the service now returns another row
-   * (E9).
+   * Returns true if the rows of the job have moved between two pages (E9). If the previous page was short, its last row
+   * is requested again and compared.
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
@@ -93,7 +93,7 @@ export class JobPages {
   }
 
   /**
-   * Number of rows to request for the next page. Each reading begins with a smaller page than the reading before, so
+   * Number of rows to request for the next page. If the pages are read again, the first page is smaller than before, so
    * that the page boundaries differ.
    */
   get #limit(): number {
@@ -121,7 +121,7 @@ class LastRow {
     };
   }
 
-  /** Bytes of the last row; empty before the first row. */
+  /** Bytes of the last row. They are empty until a row is received. */
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }

@@ -12,7 +12,7 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Aborts the creation of the search job, even while the creation waits. */
+  /** Signal that ends the creation of a search job, even while the creation waits. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }
@@ -76,7 +76,7 @@ export class JobSet {
     return job;
   }
 
-  /** Remembers the duration of a counting aggregation as the expected duration of the next one. */
+  /** Records how long a counting aggregation took. The next counting aggregation is expected to take as long. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }

@@ -1,36 +1,42 @@
 /**
- * Decides whether the service cut a search short at its message limit (E4). A wrong guess costs one more search, but a
- * missed cut loses rows.
+ * Decides whether the service cut a search short at its message limit (E4). If a complete search seems cut short, one
+ * more search is made. If a search that was cut short seems complete, rows are lost.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
-/** Signs of a search that was cut short, the most certain first. */
+/** Signs that the service cut a search short, beginning with the most certain sign. */
 export type CutSign =
   /** The service reports that it cut the search short. */
   | 'forcePaused'
   | 'warning'
   /** logfleet ended the search before the service's maximum duration (E13). */
   | 'timeOver'
-  /** The search job's range begins before the interval. Rows before the interval are left to other searches. */
+  /**
+   * The search job's range begins before the interval. Other searches find the rows before the interval, so these rows
+   * are ignored.
+   */
   | 'beyondInterval'
-  /** The search found at least as many rows as the smallest search that the service has cut short. */
+  /** The number of rows is not below the smallest number at which the service has cut a search short. */
   | 'smallestLimit'
-  /** The number of rows is a multiple of 1,000, as most message limits are, so it may be the message limit. */
+  /**
+   * The number of rows is a multiple of 1,000. It may be the message limit, because most message limits are such
+   * numbers.
+   */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
 /**
- * The service's message limit is assumed to be a multiple of `roundStep` and at least `leastRound` (section 10.2 of the
- * service's specification).
+ * A row count may be the service's message limit if it is a multiple of `roundStep` and at least `leastRound` (section
+ * 10.2 of the service's specification).
  */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the
- * smallest row count of a search that was cut short.
+ * Returns why the service seems to have cut a search short. Returns undefined if the search is complete.
+ * `smallestLimit` is the smallest row count of a search that was cut short.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -63,13 +69,16 @@ export interface RowOrder {
   readonly byReceiptTime: boolean;
   /** Oldest time of the rows in the interval. */
   readonly oldestMs: number | undefined;
-  /** True if the rows were not in order of time. The oldest row then does not show where rows are missing. */
+  /**
+   * True if the rows were not in order of time. Rows may then be missing between the returned rows, not only before the
+   * oldest one.
+   */
   readonly isDisordered: boolean;
 }
 
-/** How the search of an interval continues after the service has cut a search short. */
+/** Says how an interval is searched further after the service has cut a search short. */
 export type Cut =
-  /** The rows starting at `atMs` are complete. The time before `atMs` is searched next. */
+  /** All rows at or after `atMs` are found. The part of the interval before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
   /** Rows may be missing anywhere. The newer half, from `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
@@ -79,7 +88,7 @@ export type Cut =
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // Result pages are in order of message time. If a search by receipt time is cut short, rows may therefore be missing
+  // Result pages are in order of message time. A search by receipt time that was cut short may therefore lack rows
   // anywhere in its range.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
@@ -91,8 +100,8 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * Returns the start of the newest part of the time range that a search has found completely, although the service cut
- * the search short (E6).
+ * Returns the start of the newest part of the time range in which a search has found all rows, although the service cut
+ * it short (E6).
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

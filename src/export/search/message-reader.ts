@@ -85,14 +85,14 @@ export class MessageReader extends ResultReader {
     this.#counted = counted;
   }
 
-  /** True if the search job begins before the interval. */
+  /** True if the range of the search job begins earlier than the interval. */
   get #isWider(): boolean {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
 
   /**
-   * Returns the time at which the rows to write start, if the service cut the search short. Older rows are left to the
-   * next search.
+   * Returns the time of the oldest rows to write, if the service cut the search short. Older rows are left to the next
+   * search.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -125,7 +125,8 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // Requests one row more than were counted. If this row is in the counted range, the count was too small.
+    // One row more than the counted number is requested. If this row is also in the counted range, the count was too
+    // small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }

@@ -32,7 +32,7 @@ export interface ReaderOptions {
 }
 
 export abstract class ResultReader {
-  /** Files with the rows from the latest reading of the result pages. Undefined before the first reading. */
+  /** Files with the rows that were read last. Undefined until the result pages are read for the first time. */
   protected files: IntervalFiles | undefined;
 
   abstract readonly found: Findings;

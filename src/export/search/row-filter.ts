@@ -13,12 +13,12 @@ import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
 /**
- * Counts and times of the rows of a search. Each row counts as written, outside the interval, a duplicate, or left to
- * the next search.
+ * Counts and times of the rows of a search. Each received row is counted as written, as outside the interval, as a
+ * duplicate, or as left to the next search.
  */
 export interface RowFigures {
   readonly received: number;
-  /** Number of rows that a page repeated, although the service stores them once. */
+  /** Number of rows that two pages contained, although the service stores them only once. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
@@ -29,9 +29,12 @@ export interface RowFigures {
    * Number of rows that are not written, because the service cut this search short. The next search reads them (E4).
    */
   readonly left: number;
-  /** Number of rows exactly at the excluded end of the interval (E10). */
+  /** Number of rows whose time is exactly the end of the interval, which is excluded (E10). */
   readonly atEnd: number;
-  /** Time of the first row outside the interval. Rows exactly at the end of the interval do not count. */
+  /**
+   * Time of the first row that is outside the interval. Undefined if there is none. Rows exactly at the end of the
+   * interval are ignored.
+   */
   readonly strayMs: number | undefined;
   /** Oldest time of the rows in the interval: message time, or receipt time in searches by receipt time. */
   readonly oldestMs: number | undefined;
@@ -52,10 +55,11 @@ export interface RowFilterOptions {
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
   /**
-   * Rows before this time are left to the next search (E4). Undefined if the next search gets no rows of this search.
+   * Rows that are older than this time are left to the next search (E4). Undefined if no rows are left to the next
+   * search.
    */
   readonly writtenFromMs: number | undefined;
-  /** Length in ms of the periods for which rows are counted (E6). */
+  /** Length in ms of the periods (time slices) for which rows are counted (E6). */
   readonly sliceMs: number;
 }
 
@@ -69,9 +73,9 @@ export const noRows = {
 export class RowFilter {
   readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
-  /** True while all rows of the current page were in earlier pages. */
+  /** True as long as all rows of the current page were already in earlier pages. */
   #isPageRepeated = true;
-  /** Number of rows at the start of the current page that earlier pages already contained. */
+  /** Number of rows at the start of the current page that were already in earlier pages. */
   repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
   readonly #writtenSums: SliceSums;
@@ -95,8 +99,8 @@ export class RowFilter {
   }
 
   /**
-   * Adds the repeated rows at the start of the current page to the count of overlapping rows. Called if the previous
-   * page lacked rows.
+   * Counts the repeated rows at the start of the current page as overlapping. Called if these rows are repeated because
+   * the previous page lacked rows.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;

@@ -23,9 +23,9 @@ export interface SearchOrder {
 
 /** A search that has not ended. */
 export interface RunningSearch extends SearchOrder {
-  /** Monotonic time at which the search job was created; undefined before. */
+  /** Monotonic time at which the service created the search job. Undefined until then. */
   readonly createdAtMs: number | undefined;
-  /** True while the search job may find and scan more rows. */
+  /** True while the search job may still find more rows and scan more bytes. */
   readonly isSearching: boolean;
   readonly messageCount: number;
   readonly scannedBytes: number;
@@ -36,7 +36,7 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** The export is paused. A search stops only if its search job is not created yet. */
+  /** The export is paused. This ends only searches whose search job is not created yet. */
   | 'Paused'
   /** This process stops working on the export. */
   | 'ShutDown';
@@ -96,11 +96,14 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** The interval has too many rows for one search. `order` searches the newer part of the interval next. */
+  /**
+   * The interval has too many rows for one search. `order` describes the next search, of the newer part of the
+   * interval.
+   */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** The interval must be searched again. `isFailure`: the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The interval stays incomplete, and another search would not help. No row is committed. */
+  /** The interval is incomplete, and another search would not help. The rows are not committed. */
   | {
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
@@ -113,7 +116,7 @@ export type SearchOutcome =
 
 /** Finds names in `output.fields` that the service does not know. Such names are probably misspelled. */
 export class ChosenFields {
-  /** Unknown names in `output.fields`. The keys are the same names in lower case. */
+  /** Names in `output.fields` that the service has not described yet. The keys are the names in lower case. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 
@@ -121,7 +124,7 @@ export class ChosenFields {
     this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
   }
 
-  /** Unknown names in `output.fields`. Empty until this process has read a row. */
+  /** Names in `output.fields` that the service has not described. Empty until this process has read a row. */
   get undescribed(): readonly string[] {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }

@@ -1,9 +1,9 @@
 /**
- * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), or what to do next. The functions are
- * pure.
+ * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and what happens next if not. The
+ * functions are pure.
  *
- * Rows are committed only if the number of received rows equals the number that the search job reports. After a lost
- * answer, or if the service cut the search short, the number of written rows must also equal a separate count.
+ * Rows are committed only if as many rows were received as the search job reports. If an answer was lost or the service
+ * cut the search short, a separate count must confirm the number of written rows, too.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -31,12 +31,15 @@ export interface SearchFacts {
   readonly hasLostStatus: boolean;
   /** Result of the latest reading; undefined before. */
   readonly figures: RowFigures | undefined;
-  /** True if only the newest rows of the job were read, because an earlier count shows how many rows are needed. */
+  /**
+   * True if only the newest rows of the job were read. This is possible if an earlier count shows how many rows are
+   * needed.
+   */
   readonly isReadInPart: boolean;
   /** True if all rows were read more than once, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** If the service cut the search short, only rows starting at this time are written. */
+  /** If the service cut the search short, only rows at or after this time are written. */
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
@@ -46,17 +49,17 @@ export interface SearchFacts {
   };
   /** True if rows of incomplete intervals are written. */
   readonly keepsIncomplete: boolean;
-  /** Number of earlier searches that could not show that the interval is complete. */
+  /** Number of earlier searches of the interval that did not prove the interval complete. */
   readonly failedBefore: number;
 }
 
-/** Content of a commit record, except its segment and its files. */
+/** Content of a commit record without the number of its segment and without its files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** The service's counts, sizes or times differ from the written rows (E6). */
+  /** The service's counts, sizes or times differ from those of the written rows (E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
@@ -66,25 +69,29 @@ export type Shortcoming =
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /**
-   * The rows are committed. If `record` covers only the newer part of the interval, the older part is searched next.
-   */
+  /** The rows are committed. If they cover only the newer part of the interval, the older part is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
   /** The rows must be counted by an aggregation, because an aggregation has no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * All rows of the search job must be read, even if they were read before.
-   * - `anyOrder`: each row is compared with all other rows to find duplicates (E9).
-   * - `mayLeave`: the oldest rows may be left to the next search (E4).
+   * All rows of the search job must be read, even if they were read before. If `anyOrder` is true, each row is compared
+   * with all other rows to find duplicates (E9). If `mayLeave` is true, the oldest rows may be left to the next search
+   * (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
-  /** The search is repeated with an end 1 ms earlier, because the service includes the end of a range (E10). */
+  /**
+   * The service includes the end of a range, although the end is excluded. The search is repeated with an end 1 ms
+   * earlier (E10).
+   */
   | { readonly kind: 'endsInclusive' }
-  /** The newer half of the interval, from `atMs`, is searched first, and then the older half. */
+  /** The interval is halved. The newer half, which begins at `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** One millisecond has too many rows for one search. It is searched by the last digits of the message ids. */
+  /**
+   * One millisecond has more rows than one search returns. Several searches divide its rows by the last digits of their
+   * message ids.
+   */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**
    * The interval is incomplete, and another search would not help. With `incompletePolicy: Keep`, `record` is
@@ -108,8 +115,8 @@ export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts)
 }
 
 /**
- * Decides what happens to an interval after its search has ended. It is called for the first time before any row is
- * read.
+ * Decides what happens to an interval after its search has ended. The first call for a search is made before its rows
+ * are read.
  */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
@@ -125,8 +132,8 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // Rows exactly at the end of the range count toward the message limit. A search that ends 1 ms earlier returns more
-  // rows of the interval instead.
+  // Rows at the excluded end of the range also count toward the message limit. If the search ends 1 ms earlier, the
+  // service returns other rows instead, which are in the interval.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
   // The result pages may have been wrong, so the rows are read again with other page sizes.
@@ -147,14 +154,17 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the requested range. Rows exactly at the end of the range do not count, because
- * some services include the end (E10). They count only if the searched range already ended 1 ms earlier.
+ * Returns the number of rows outside the searched range. Rows exactly at its end are ignored, because some services
+ * include the end (E10). If the search already ended 1 ms earlier for this reason, these rows also count.
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** Decides about a search that returned rows outside its range. Rows inside the range may then be missing (E6). */
+/**
+ * Decides what follows if a search returned rows outside its range. Such a search is not trusted, because rows inside
+ * the range may be missing (E6).
+ */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -241,8 +251,8 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The aggregation counted no more rows than the job reports, so one search can return all rows of this millisecond.
-  // The search is repeated.
+  // The aggregation counted no more rows than the search job found, so one search can return all of them. The search is
+  // repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
@@ -250,17 +260,17 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
 }
 
 /**
- * Commits the rows at or after `fromMs` if a separate count confirms their number. Otherwise, the rows are read,
- * counted or searched again.
+ * Commits the rows at or after `fromMs` if a separate count confirms their number. Otherwise, decides whether the rows
+ * are read, counted or searched again.
  */
 function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Not all rows of the job were read. If some of the read rows are duplicates, rows of the counted range may be
-  // unread, so all rows are now read.
+  // Only some rows of the job were read. If these include duplicates, the last rows of the counted range may be unread,
+  // so all rows are read now.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // A histogram may count duplicates, so the rows must be counted by an aggregation.
+  // A histogram may count duplicates. The rows must therefore be counted by an aggregation.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
@@ -268,16 +278,16 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
 }
 
 /**
- * True if all rows of the job were read, or if a row before the counted range was read. In both cases, every row of the
- * counted range was read (E6).
+ * True if every row of the counted range was read. This is certain if the job has no more rows, or if a row before the
+ * counted range was read, too (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /**
- * Requests a count of the rows by an aggregation. Rows with duplicates are read again first, because the count closes
- * the search job.
+ * Returns the decision to count the rows by an aggregation. The count closes the search job, so rows with duplicates
+ * are read a second time before it.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
@@ -287,8 +297,8 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
 /** True if as many rows were written as counted. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost answer, the count must equal the number of written rows without duplicates, because a repeated row may
-  // hide a missing row.
+  // After a lost answer, the count must equal the number of written rows. Duplicates are not added, because a repeated
+  // row may hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -298,8 +308,8 @@ function differenceOf(counted: number, { written }: RowFigures): string {
 }
 
 /**
- * Returns the number of rows at or after `fromMs`, according to a histogram or an aggregation. After a lost answer, the
- * histogram is not used (E5).
+ * Returns how many rows at or after `fromMs` a histogram or an aggregation counted. A histogram is not trusted after a
+ * lost answer (E5).
  */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
@@ -333,7 +343,10 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** Returns row counts, sizes and times for the commit record (E6). Empty for records of an aggregation. */
+/**
+ * Returns the row counts, sizes and times for a commit record (E6). Returns an empty object if the query is an
+ * aggregation.
+ */
 function provableOf(
   run: SearchFacts,
   figures: RowFigures,

@@ -1,20 +1,22 @@
-/** Behaviour of the service that its specification leaves open, as observed by this process. */
+/**
+ * Stores what this process has observed about the service, where the service's specification allows several behaviours.
+ */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * If a search had already ended at its first status request, its real duration was shorter than expected. The expected
- * duration is then multiplied by this factor.
+ * If a search has already ended at its first status request, it was probably shorter than expected. Therefore, the
+ * expected duration is multiplied by this factor.
  */
 const soonerRatio = 0.99;
 
 /** Maximum error in ms of the `Date` header, which has whole seconds. */
 export const dateRoundingMs = 1_500;
 
-/** A search whose job will be created, with its expected duration. */
+/** A search whose job is about to be created, and the expected duration of the search. */
 export interface BegunSearch {
-  /** Expected duration of the search in ms; undefined until an earlier search has ended. */
+  /** Expected duration of the search in ms. Undefined until an earlier search has ended. */
   readonly expectedMs: number | undefined;
   /** Resolves when the first search has ended. From then on, the usual duration of a search is known. */
   readonly shown?: Promise<void>;
@@ -23,25 +25,30 @@ export interface BegunSearch {
 }
 
 export class ServiceQuirks {
-  /** True if the service includes the end of a range, so that later searches end 1 ms earlier (E10). */
+  /**
+   * True if the service returns rows at the end of a range, although the end is excluded. Later searches then end 1 ms
+   * earlier (E10).
+   */
   isEndInclusive = false;
   /** Duration in ms of the latest aggregation that counted rows; undefined before the first one. */
   countMs: number | undefined;
-  /** Smallest row count at which the service has cut a search short (E4); undefined if there is none. */
+  /** Smallest row count at which the service has cut a search short (E4). Undefined if it has cut no search short. */
   smallestLimit: number | undefined;
-  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0 (E11). */
+  /**
+   * Time in ms by which the service's clock is behind logfleet's clock (E11). It is 0 if the service's clock is ahead.
+   */
   clockBehindMs = 0;
-  /** Usual duration of a search in ms; undefined until one has ended. */
+  /** Usual duration of a search in ms. Undefined until a search has ended. */
   searchMs: number | undefined;
   /** True once the service has created a search job. */
   hasAnswered = false;
   #isDateKnown = false;
-  /** Resolves when the first search ends; undefined while none runs. */
+  /** Resolves when the first search ends. Undefined while the first search is not running. */
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a search that begins. Until the usual duration of a search is known, only the first search requests its
-   * status early. The other searches wait until the first search has ended.
+   * Registers a search that begins. Until the duration of a search is known, only the first search requests its status
+   * early. The other searches wait until the first search has ended.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -75,8 +82,8 @@ export class ServiceQuirks {
   }
 
   /**
-   * Computes how far the service's clock is behind. An answer of the service showed `dateMs` when logfleet's clock
-   * showed `nowMs`.
+   * Computes how far the service's clock is behind logfleet's clock. `dateMs` is the time in an answer of the service,
+   * received when logfleet's clock showed `nowMs`.
    */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
@@ -84,7 +91,7 @@ export class ServiceQuirks {
   }
 }
 
-/** Remembers how each service behaves, separately for searches by message time and by receipt time (E10). */
+/** Stores the observed behaviour of each service, separately for searches by message time and by receipt time (E10). */
 export class QuirksOfServices {
   readonly #byService = new Map<string, ServiceQuirks>();
 

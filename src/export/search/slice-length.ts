@@ -1,4 +1,4 @@
-/** Lengths of the short periods for which the service counts rows (E6). */
+/** Chooses the length of the short periods for which rows are counted (E6). */
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
@@ -22,7 +22,7 @@ export interface SliceLength {
   readonly lengthMs: number;
 }
 
-/** Returns the shortest period length for which all counts fit into one page of results. */
+/** Returns the shortest period length with which the counts of all periods fit into one result page. */
 export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
   const leastMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
   const days = Math.ceil(leastMs / dayMs);

@@ -1,4 +1,7 @@
-/** Decides the conditions of an export. The first check that applies decides. */
+/**
+ * Decides which conditions the status of an export shows. The checks have an order, and the first check that applies
+ * decides.
+ */
 
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
@@ -19,7 +22,7 @@ import type { ExportWording } from './export-wording.ts';
 
 export interface ExportHealth extends Health {
   readonly isComplete: boolean;
-  /** True if the export ended without a manifest. The export continues when a user changes the limit or the policy. */
+  /** True if the export has failed. It continues when a user changes the limit or the policy that ended it. */
   readonly isFailed: boolean;
 }
 
@@ -64,7 +67,7 @@ export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: stri
   return { ...(end === 'complete' ? done : end === 'failed' ? failed : stalled), reason, message };
 }
 
-/** Returns the health according to a condition in the status. */
+/** Returns the health that a condition in the status describes. */
 export function shownHealth({ type, reason, message }: Condition): ExportHealth {
   return endedHealth(type === 'Complete' ? 'complete' : 'failed', reason, message);
 }
@@ -78,11 +81,12 @@ const outage = { ...atWork, outage: true } as const;
 
 /** If two clocks differ by less than this number of ms, messages do not mention the difference. */
 const noteworthyBehindMs = 60_000;
-/** Maximum number of unknown field names in a message. */
+/** Maximum number of unknown field names that a message lists. */
 const namedFields = 3;
 
 /**
- * Reports a complete export with incomplete intervals as failed, because the user changed `incompletePolicy` to `Fail`.
+ * Reports a complete export as failed if it has incomplete intervals and the user has changed `incompletePolicy` to
+ * `Fail`.
  */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
@@ -94,8 +98,8 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
 }
 
 /**
- * Returns the end of a sentence about the rows of a complete export. It says how well the rows are checked, according
- * to the lowest proof level of the export (E6).
+ * Returns the end of a sentence about the rows of a complete export. The text says how the rows were checked. If the
+ * checks differ, the weakest one is stated (E6).
  */
 function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
   if (level === 'Search') return ', as many rows as the searches reported';
@@ -199,7 +203,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/** Reports the last failure of the work if a user must correct its cause. The report ends when a search succeeds. */
+/** Reports the last failure of the export if a user must correct its cause. A search that succeeds ends this report. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -241,7 +245,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/** Reports incomplete intervals when all other intervals are done or too recent. */
+/** Reports incomplete intervals when no other interval can be searched. */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
@@ -264,7 +268,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search of the same range would reach the message limit again.
+  // Another search of the same range would be cut short again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that
   // ended early are never written (E5).

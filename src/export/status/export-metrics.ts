@@ -19,7 +19,7 @@ const figures: readonly StatusFigure<SearchExport>[] = [
   ['logfleet_export_jobs', 'Active search jobs of an export.', ({ jobs }) => jobs?.length ?? 0],
 ];
 
-/** Creates the metrics of exports. `exports` returns none while another process is the leader. */
+/** Creates the metrics of exports. `exports` returns no exports while another process is the leader. */
 export function measureExports(metrics: Metrics, exports: () => Iterable<SearchExport>): void {
   measureStatuses({ metrics, kind: 'export', plural: 'exports', figures, resources: exports });
 }

@@ -6,8 +6,8 @@ export interface PaceSample {
   /** Ratio of the searches of the export that is done, 0 to 1. */
   readonly searchedRatio: number;
   /**
-   * Expected time in ms that the digest (the comparison with the service, E6) takes after the searches; 0 if no digest
-   * is left, undefined if unknown.
+   * Expected duration in ms of the comparison with the service (digest, E6), which follows the searches. It is 0 if no
+   * comparison is needed, and undefined if unknown.
    */
   readonly digestMs: number | undefined;
   readonly rows: number;
@@ -32,7 +32,10 @@ const spacingMs = 2_000;
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** Adds a sample. Removes earlier samples that are too old or have more rows than the new sample. */
+  /**
+   * Adds a sample. Removes samples that are too old. Samples with more rows than the new one are also removed, because
+   * they would give a negative speed.
+   */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -41,7 +44,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Drops all samples, because the export is not searching. */
+  /** Removes all samples, because no rows are being searched now. */
   reset(): void {
     this.#samples = [];
   }
@@ -55,7 +58,10 @@ export class ExportPace {
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs: last && leftMsOf(last, long) };
   }
 
-  /** Returns the oldest sample of the last `spanMs`; undefined if all samples are too recent. */
+  /**
+   * Returns the oldest sample that is at most `spanMs` older than `last`. Returns undefined if that sample is too
+   * recent for a reliable rate.
+   */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;

@@ -1,4 +1,4 @@
-/** Builds the status of an export, with lists and texts as short as the schema requires. */
+/** Builds the status of an export. Lists and texts are shortened to the maximum length that the schema allows. */
 
 import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -42,7 +42,7 @@ export interface ExportStatusInput {
   readonly wallMs: number;
 }
 
-/** Builds the fields that are written immediately when they change. */
+/** Builds the status fields whose changes are written immediately. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(statusTimeMs(resource.metadata, wallMs));
@@ -56,7 +56,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The former manifest stays in the status until the destination has been read.
+  // Until the destination is read, the status keeps the manifest that an earlier process found.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -72,7 +72,9 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   };
 }
 
-/** Returns the completion time in the status, if the status shows the result `end`; otherwise undefined. */
+/**
+ * Returns the completion time that the status already shows for the result `end`. Returns undefined if there is none.
+ */
 function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
@@ -116,7 +118,8 @@ export function exportStatusWriter(
 }
 
 /**
- * Returns the fields whose changes are written to the status immediately. Numbers that change often are written later.
+ * Returns the status fields that are written immediately when they change. Other fields, such as row counts, are
+ * written later.
  */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
@@ -129,9 +132,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/**
- * Builds the status fields with numbers that change often. Until the destination is read, only the state is updated.
- */
+/** Builds the status fields with numbers that change often. Only the state is updated until the destination is read. */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };

@@ -1,4 +1,4 @@
-/** Wording of messages about a SearchExport or an export on the command line. */
+/** Words in messages that differ between a SearchExport and an export on the command line. */
 
 /** Field of the spec in messages, as a path below `spec`. */
 export type WordedField =

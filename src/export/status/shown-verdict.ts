@@ -1,6 +1,6 @@
 /**
- * Decides how long the status keeps the conditions that an earlier process wrote (H1). A restarted process must read
- * the destination before it can replace these conditions.
+ * Decides how long a restarted process keeps the conditions in the status. Before it can replace these conditions, it
+ * must read the destination.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -9,8 +9,8 @@ import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
 /**
- * Reasons of conditions that report a problem of the spec or the Secrets. If this process can use the spec and the
- * Secrets, it immediately replaces such a condition of an earlier process.
+ * Reasons of conditions about a problem in the spec or the Secrets. A restarted process replaces such a condition
+ * immediately if it can use the spec and the Secrets.
  */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
@@ -19,7 +19,7 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reasons of conditions that an earlier process wrote, and that stay in the status until this process has committed an
+ * Reasons of conditions that end only with success. They stay in the status until this process has committed an
  * interval.
  */
 const ofAnInterval: ReadonlySet<string> = new Set([
@@ -34,9 +34,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions that an earlier process wrote stay in the status. They stay until this process finds
- * something that disproves them. `doneAtFirst` is the number of intervals that were committed when this process
- * started.
+ * Returns whether the status keeps the conditions that an earlier process wrote. They are kept until this process finds
+ * a reason to replace them. `doneAtFirst` is the number of intervals that were committed when this process started.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -28,7 +28,7 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Maximum number of rows. No more searches start once the running searches are expected to reach this number. */
+  /** Maximum number of rows. If the running searches are expected to reach this number, no more searches start. */
   readonly maxMessages: number | undefined;
   /** Maximum number of scanned bytes. Running searches stop at this number. */
   readonly maxBytesScanned: number | undefined;
@@ -47,9 +47,12 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly wantsDigest: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
-  /** Monotonic time before which no search starts after a failure of the whole export. */
+  /** Monotonic time until which no search starts, because a failure delays the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Intervals to search first, because the service cut the search of a longer interval short. */
+  /**
+   * Intervals that are searched first. They are the rest of longer intervals whose searches were cut short by the
+   * service.
+   */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by search jobs that have ended. */
   readonly scannedBytes: number;
@@ -59,7 +62,10 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly part: WorkerPart;
   /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   readonly patientUntilMs: number;
-  /** Monotonic time at which this worker may replace the first worker and compare rows with the service. */
+  /**
+   * Monotonic time from which this worker may replace the first worker, and compare rows with the service instead of
+   * it.
+   */
   readonly standInAtMs: number;
   readonly now: ExportMoment;
 }
@@ -78,7 +84,9 @@ export type Wait =
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
   /** Some intervals wait for a user's action. `isRest` is true if all unfinished intervals wait for a user's action. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /** All remaining rows are too recent. The next search starts at the wall time `untilMs` at the earliest. */
+  /**
+   * All remaining rows are too recent to be searched. The next search does not start before the wall time `untilMs`.
+   */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers probably do the rest of the work. */
   | { readonly kind: 'workers' }
@@ -88,12 +96,12 @@ export interface ExportProgress {
   /** Ratio of the export that is done, 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
   /**
-   * Ratio of the searches that is done, 0 to 1. Unlike `coveredRatio`, it can reach 1 before the written rows have been
+   * Ratio of finished searches to all searches, 0 to 1. `coveredRatio` is smaller until the written rows have been
    * compared with the service.
    */
   readonly searchesDone: number;
   readonly intervalsDone: number;
-  /** Expected number of intervals: the committed intervals and the segments that are not finished yet. */
+  /** Expected number of intervals. It is the sum of the committed intervals and the unfinished segments. */
   readonly intervalsPlanned: number;
   readonly rows: number;
   readonly bytes: number;
@@ -107,15 +115,15 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   /** Searches that must stop without a commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
   /**
-   * Searches that are close to the service's maximum duration. They are ended now, and the rows found so far are
-   * committed (E13).
+   * Searches that have almost reached the service's maximum duration. They are ended now, and the rows that they found
+   * are committed (E13).
    */
   readonly endAsCut: readonly S[];
   /** True if the whole time range has commit records. */
   readonly isCovered: boolean;
   /** Intervals that the service must still confirm; empty until the whole time range is exported. */
   readonly unproven: readonly CommitRecord[];
-  /** True if the service must still confirm rows by an aggregation, now or after the last search. */
+  /** True if an aggregation of the service must still confirm rows, now or after the last search. */
   readonly isDigestLeft: boolean;
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
@@ -124,8 +132,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Number that replaces the segment number in a delay of the digest (the comparison with the service), because a digest
- * concerns several segments.
+ * Marks a delay that concerns the comparison with the service (digest). It replaces the number of a segment, because
+ * the comparison concerns several segments.
  */
 export const digestSegment = -1;
 
@@ -166,7 +174,7 @@ function isOneOfSeveral({ part }: ExportDecideInput): boolean {
   return part.workers > 1;
 }
 
-/** Returns why no search may start, such as a pause; undefined if searches may start. */
+/** Returns the reason why no search may start, such as a pause. Returns undefined if searches may start. */
 function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
@@ -184,7 +192,7 @@ function refusalOf(
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
 
-/** Returns how many searches may start, so that the export exceeds `maxMessages` by at most the rows of one search. */
+/** Returns how many searches may start without exceeding `maxMessages` by more than the rows of one search. */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
   if (maxMessages === undefined) return Number.POSITIVE_INFINITY;
@@ -242,8 +250,8 @@ function stopsOf<S extends RunningSearch>(
 }
 
 /**
- * Returns why a running search must stop; undefined if it may continue. `endMs` is the end of the time that is not
- * committed yet.
+ * Returns why a running search must stop. Returns undefined if it may continue. `endMs` is the end of the segment's
+ * part that has no commit record yet.
  */
 function stopReason(
   input: ExportDecideInput,
@@ -269,7 +277,7 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Returns the delay of a segment's next search; undefined if there is none. */
+/** Returns the current delay of a segment. Returns undefined if the segment may be searched now. */
 function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
   return delays.find((delay) => {
     if (delay.segment !== index || delay.toMs !== toMs) return false;
@@ -298,7 +306,10 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/** Returns what the comparison with the service waits for: an action of a user, or the first worker. */
+/**
+ * Returns what prevents the comparison with the service: a user must act, or the first worker has this task. Returns
+ * undefined if nothing prevents it.
+ */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
@@ -306,7 +317,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   return input.now.monotonicMs < input.standInAtMs ? { kind: 'workers' } : undefined;
 }
 
-/** Maximum ratio of the export that is shown as done before the written rows have been compared with the service. */
+/** Maximum progress that is shown until the written rows have been compared with the service, as a ratio. */
 const searchedRatio = 0.99;
 
 function plannedProgress(
@@ -369,12 +380,15 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 
 /** Message limit of most services (section 8 of docs/service.md). */
 export const usualLimit = 100_000;
-/** Planned size of the next search by receipt time: its number of rows, divided by the message limit. */
+/** Number of rows that the next search by receipt time should find, as a ratio of the message limit. */
 const aimedRatio = 0.6;
-/** Maximum length of the next search, as a multiple of the previous interval. */
+/** Maximum ratio of the next search's length to the length of the previous interval. */
 const widest = 4;
 
-/** Returns the start of the next search by receipt time, estimated from the number of rows in the previous interval. */
+/**
+ * Returns the start of the range for the next search by receipt time. It is estimated from the number of rows in the
+ * previous interval.
+ */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;
   const aimedRows = aimedRatio * (smallestLimit ?? usualLimit);

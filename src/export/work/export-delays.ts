@@ -1,8 +1,8 @@
 /**
- * Delays of an export after failures, and of incomplete intervals.
+ * Manages the delays of an export.
  *
- * A failure delays the whole export, and the failed interval even longer. An incomplete interval waits until a user
- * acts.
+ * After a failure, the whole export waits, and the failed interval waits even longer. An incomplete interval waits
+ * until a user acts.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -41,7 +41,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Maximum number of consecutive failures that are not reported, because failures often end soon. */
+/** Maximum number of consecutive failures that are not reported. Many failures end after a few attempts. */
 const toleratedFailures = 3;
 /** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;
@@ -52,10 +52,10 @@ export class ExportDelays {
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** For each interval, the number of searches that found the interval incomplete. */
+  /** Number of searches that found an interval incomplete, by interval. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination after which a probe file was written. */
+  /** Last failure of the destination that was followed by a successful write of a probe file. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True once a search has succeeded. Until then, even the first failure is reported. */
@@ -112,13 +112,16 @@ export class ExportDelays {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
-  /** Delays the whole export after a failure. `isCostly` is true if repeating the failed work takes much effort. */
+  /**
+   * Delays the whole export after a failure. `isCostly` is true if the failed work takes long to repeat, so the delay
+   * may be longer.
+   */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // If a request is refused again with the same error code, the status keeps the first error. Each error names the
-    // address of its request, so the status would otherwise change each time.
+    // If a request is refused again with the same error code, the status keeps the first error. The message names the
+    // address of the request, so it would otherwise change with each request.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
@@ -132,9 +135,7 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /**
-   * Records that an interval must be searched again. If the search was repeated several times, the next one is delayed.
-   */
+  /** Records that an interval must be searched again. After several repeated searches, the next search is delayed. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
@@ -145,7 +146,7 @@ export class ExportDelays {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends the delays after a success. If the success was a search, `order` is the searched interval. */
+  /** Ends delays after a success. If a search succeeded, `order` is its interval. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -154,7 +155,7 @@ export class ExportDelays {
     for (const map of this.#all) map.delete(recordKey(order));
   }
 
-  /** Ends the delays of the export, because the service accepted a search. */
+  /** Ends the delay of the whole export, because the service has accepted a search. */
   searched(): void {
     this.#hasSearched = true;
     this.succeeded();
@@ -192,7 +193,10 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Returns the delay in ms after a failure that only another SearchExport can avoid; undefined for other failures. */
+/**
+ * Returns the delay in ms after a failure that persists until the user creates another SearchExport. Returns undefined
+ * for other failures.
+ */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

@@ -48,24 +48,24 @@ export interface ExportWorkOptions extends ExportTools {
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes that earlier processes scanned. */
   readonly scannedBytes: number;
-  /** Number of this process among the workers of the export. */
+  /** Number of this worker, and the number of all workers of the export. */
   readonly part: WorkerPart;
-  /** Called when new work may be possible. The caller then calls `advance`. */
+  /** Called when new work may be possible, so that the caller calls `advance`. */
   readonly onChange: () => void;
 }
 
 /**
- * Minimum delay in ms until work that waits for a wall time checks this time again, because the wall clock may be set
- * back.
+ * Minimum delay in ms before a wall time is checked again. The check is repeated, because the wall clock may have been
+ * set back.
  */
 const minSettleWaitMs = 1_000;
 /** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
 const mostRounds = 3;
-/** End of a message about repeated rows that the service could not confirm (E6). */
+/** Text that follows a message about repeated rows, if the service could not confirm how often it stores them (E6). */
 const repeatsText =
   `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
-/** Limits that allow no work. They are used until the first call of `advance`. */
+/** Limits that allow no work. They apply until `advance` is called with the real limits. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -85,9 +85,7 @@ interface RunningTask {
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
-  /**
-   * Clock that shows one fixed time during each call of `advance`, so that all decisions of the call use the same time.
-   */
+  /** Clock whose time stands still during a call of `advance`, so that all decisions of the call use the same time. */
   readonly #clock: HeldClock;
   readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
@@ -100,7 +98,7 @@ export class ExportWork {
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
-  /** Bytes scanned before: by earlier processes, and by plannings and comparisons that have ended. */
+  /** Bytes that were scanned by earlier processes, and by plannings and comparisons that have ended. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -119,10 +117,10 @@ export class ExportWork {
     });
   }
 
-  /** True while the planning still needs the results of an open search job. */
+  /** True while a search job of the planning is open and its results are still needed. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // While the planning waits, its only search job is a test search, whose rows are not used.
+    // While the planning waits, only a test search can be open. Its rows are not used.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
@@ -160,7 +158,7 @@ export class ExportWork {
     await this.#stored.close();
   }
 
-  /** Decides which searches start and stop; undefined if the export has no plan or is complete. */
+  /** Decides which searches start and stop. Returns undefined if the export has no plan or is complete. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks } = this.#options;
     const { stage, plan, records, verdicts } = this.#stored;
@@ -194,7 +192,7 @@ export class ExportWork {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
 
-  /** Monotonic time at which this worker may take over the tasks of the first worker. */
+  /** Monotonic time from which this worker may do the tasks of the first worker. */
   get #standInAtMs(): number {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
@@ -222,7 +220,7 @@ export class ExportWork {
   #follow(decision: ExportDecision<Search>): void {
     for (const { search, reason } of decision.stop) search.stop(reason);
     for (const search of decision.endAsCut) search.endAsCut();
-    // Reads the commit records of other processes first, so that no interval is searched twice.
+    // Searches start only when the commit records of other processes are known, so that no interval is searched twice.
     if (this.#stored.recordsState === 'current') for (const order of decision.start) this.#search(order);
     if (decision.waitsFor?.kind === 'disorder') this.#stored.recheckDisorder();
   }
@@ -255,8 +253,8 @@ export class ExportWork {
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // A planning that began with another `settleDelay` is outdated, because `settleDelay` decides which rows are old
-    // enough to be searched (E11).
+    // If `settleDelay` has changed, the planning is aborted, because `settleDelay` decides which rows are old enough to
+    // be searched (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -323,7 +321,7 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // The export can continue although unneeded uploads were not removed, so this failure is only logged.
+    // If only the removal of unneeded uploads failed, the export can continue.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -337,7 +335,7 @@ export class ExportWork {
     const { settleDelayMs, jobs } = planning;
     const onWait = ({ settlesAtMs, isTried }: PlanningWait) => {
       planning.settlesAtMs = settlesAtMs;
-      // A successful test search ends the delays after earlier failures.
+      // A test search has succeeded, so earlier failures no longer delay the export.
       if (settlesAtMs !== undefined && isTried) this.#delays.searched();
       this.#options.onProgress();
     };
@@ -349,7 +347,7 @@ export class ExportWork {
 
   async #readRecords(): Promise<void> {
     await this.#stored.readRecords();
-    // The delays of intervals that another process has committed are no longer needed.
+    // If another process has committed an interval, this process no longer needs to delay its search.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
@@ -384,8 +382,8 @@ export class ExportWork {
   }
 
   /**
-   * Returns why the planning does not start yet; undefined if it may start. Until the destination has been read, the
-   * deadline counts only after a failure, because the export may already be complete.
+   * Returns why the planning may not start yet. Returns undefined if it may start. Until the destination is read, the
+   * export may already be complete, so the deadline is ignored unless a failure has occurred.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { quirks, task } = this.#options;
@@ -440,9 +438,10 @@ export class ExportWork {
   }
 
   /**
-   * Returns the remaining time in ms of the digest (the comparison with the service). It is 0 if no digest is left, and
-   * undefined if the digest already takes longer than expected. A digest covers the whole range, so it is expected to
-   * take as long as a search or a counting aggregation.
+   * Returns the expected remaining time in ms of the comparison with the service (digest). It is 0 if no comparison is
+   * left, and undefined if the comparison takes longer than expected.
+   *
+   * A digest covers the whole range, so it probably takes as long as a search or a counting aggregation.
    */
   #digestMs(decision: ExportDecision | undefined): number | undefined {
     if (!decision?.isDigestLeft) return 0;
@@ -454,8 +453,8 @@ export class ExportWork {
   }
 
   /**
-   * Returns the time in ms after which the state of the work may change without an event. Searches that wait for a free
-   * search job are not taken into account.
+   * Returns the time in ms after which the state of the work may change although no event occurs. Searches that wait
+   * for a free search job are ignored.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { trouble } = this.#delays;

@@ -21,10 +21,10 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** Tolerance for rounding errors of doubles, such as 0.29 × 100. */
+/** Allows for rounding errors of floating-point numbers, such as 0.29 × 100. */
 const roundingError = 1e-9;
 
-/** Converts a ratio to whole percent. 100 means that everything is done. */
+/** Converts a ratio to whole percent, rounded down. The result is 100 only if everything is done. */
 export function percentOf(part: number): number {
   return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
 }
@@ -49,7 +49,10 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/** Returns the end of a message about a difference, such as `; some short periods differ in the oldest time`. */
+/**
+ * Returns the end of a message about a difference, such as `; some short periods differ in the oldest time`. Returns an
+ * empty text if `names` is empty.
+ */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0
     ? ''

@@ -1,5 +1,5 @@
 /**
- * Decides which task of an export runs next, besides its searches. A pure function.
+ * Decides which task of an export runs next. Searches are not tasks. The function is pure.
  *
  * `stage` says what the destination contains: no plan (`planning`), a plan (`planned`) or a manifest (`complete`). It
  * is `loading` until the destination is read.
@@ -19,7 +19,7 @@ export type Task =
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords' }
-  /** Compares the written rows of these intervals with the service. */
+  /** Compares the written rows of the given intervals with the service. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
   /** Writes the export manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };

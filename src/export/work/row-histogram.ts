@@ -1,6 +1,6 @@
 /**
- * Counts the written rows in 60 equal periods of the export's time range, for display. If only the total of several
- * periods is known, it is divided evenly.
+ * Counts the written rows in 60 equal periods of the export's time range, to display them. If only the sum for several
+ * periods is known, it is divided evenly among them.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -16,7 +16,7 @@ export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: Interval;
-  /** Row counts of each period, for each commit record that has a histogram. */
+  /** Row counts by period, for each commit record whose search had a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: Interval) {
@@ -57,7 +57,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Converts a time to its position in the time range: 0 is the start, and `rowSlices` is the end. */
+  /** Converts a time to a position in the time range. Position 0 is the start, and position `rowSlices` is the end. */
   #sliceAt(timeMs: number): number {
     const { fromMs, toMs } = this.#range;
     return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);
@@ -69,8 +69,8 @@ function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
 }
 
 /**
- * Divides the rows of a commit record among the periods of a histogram. Returns undefined if the histogram has more
- * rows than were written.
+ * Divides the written rows of a commit record among the periods of a histogram. Returns undefined if the histogram
+ * counts more rows than were written.
  */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // A period that begins before the interval is left out. Its rows in the interval are counted in the time before the
-  // first remaining period.
+  // A period that begins before the interval is ignored, because some of its rows are outside the interval. Its rows
+  // inside the interval are added to the time before the first remaining period.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Manages the running searches of an export. Each result of a search updates the export's delays, its messages and its
- * next intervals.
+ * Manages the running searches of an export. The result of each search changes the export's delays, messages and next
+ * intervals.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -30,7 +30,7 @@ export interface RunningSearchesOptions {
   readonly messages: NewestTexts;
   /** Range of the export. */
   readonly range: Interval;
-  /** Called with each commit record that a search finds or writes. */
+  /** Called with each commit record that a search writes, or that it finds already written. */
   readonly onCommitted: (record: CommitRecord) => void;
   /** Called when another process writes commit records for this export. */
   readonly onOthers: () => void;
@@ -39,7 +39,7 @@ export interface RunningSearchesOptions {
 }
 
 export class RunningSearches {
-  /** Intervals to search first. The interval with the latest start comes first. */
+  /** Intervals that are searched first, beginning with the interval that starts last. */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by ended searches. */
   endedBytes = 0;
@@ -49,8 +49,8 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   /**
-   * Searches that were running when a user changed `incompletePolicy` to `Keep`. If one of these searches ends as
-   * incomplete, its interval is searched again.
+   * Searches that were running when a user changed `incompletePolicy` to `Keep`. If such a search ends as incomplete,
+   * its result is ignored, so its interval is searched again.
    */
   #ofFormerPolicy = new WeakSet<Search>();
 
@@ -150,7 +150,7 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // If an upload has disappeared, another process has usually finished the export and removed the upload.
+    // If an upload has disappeared, another process has usually completed the export and removed the upload.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);
@@ -161,8 +161,8 @@ export class RunningSearches {
 const usualCreationMs = 10_000;
 
 /**
- * Returns how many searches wait unusually long for their search job. `delayMs` is the time until one more search has
- * waited that long.
+ * Returns how many searches have waited unusually long for their search job. `delayMs` is the time in ms until this
+ * number may rise.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -177,7 +177,7 @@ const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** Subject of the message, such as an interval; undefined for a general message. */
+  /** What the message is about, such as an interval. Undefined if the message concerns the whole export. */
   readonly of: string | undefined;
 }
 

@@ -30,16 +30,14 @@ const probeBytes = 256 * 1_024;
 /** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 /**
- * Number of readings of contradictory commit records after which all commit records are read again. The other readings
- * read only new commit records.
+ * While commit records contradict each other, the destination is read repeatedly. Most readings read only new commit
+ * records. After this number of readings, all commit records are read again.
  */
 const readingsOfNames = 20;
 
 /**
- * Whether the commit records in memory are the same as at the destination.
- * - `old`: another process may have written new commit records.
- * - `doubted`: a user may have changed or removed commit records.
- * - `reading`: the commit records are being read.
+ * Whether the commit records in memory equal those at the destination. If not `current`, they are being read
+ * (`reading`), another process may have written more (`old`), or a user may have changed some (`doubted`).
  */
 export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
 
@@ -60,7 +58,8 @@ export class StoredExport {
   /** Monotonic time at which the destination was last read. */
   #readAtMs = 0;
   /**
-   * Monotonic time at which this process last found an object of another process. Initially the start of this process.
+   * Monotonic time at which this process last found an object that another process wrote. Initially, the time at which
+   * this process started.
    */
   othersSeenAtMs: number;
   /** Number of times that contradictory commit records were read again. */
@@ -117,13 +116,14 @@ export class StoredExport {
     return this.#destination?.lockedFiles?.size ?? 0;
   }
 
-  /** True if unfinished uploads of other processes are old enough to be removed. */
+  /** True if unfinished uploads of other processes are now old enough to be removed. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
   /**
-   * Time in ms until unfinished uploads may be removed. Infinite if they may already be removed, or if there are none.
+   * Time in ms until unfinished uploads are old enough to be removed. Infinite if there are none, or if they are
+   * already old enough.
    */
   get tidyDelayMs(): number {
     return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
@@ -134,7 +134,7 @@ export class StoredExport {
    * ended.
    */
   async tidy(): Promise<void> {
-    // The removal may fail, so the time of the next attempt is set before it.
+    // The next attempt is scheduled before the removal, because the removal may fail.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
@@ -183,7 +183,10 @@ export class StoredExport {
     this.#recordsState = 'doubted';
   }
 
-  /** Requests that contradictory commit records are read again, at most once every `stallRetryMs`. */
+  /**
+   * Schedules another reading of commit records that contradict each other. They are read at most once every
+   * `stallRetryMs`.
+   */
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
@@ -191,7 +194,10 @@ export class StoredExport {
     this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
   }
 
-  /** Reads the commit records. If one has disappeared, writes the plan again, because it may be missing, too (E2). */
+  /**
+   * Reads the commit records. If a commit record has disappeared, the plan may be missing, too, so it is written again
+   * (E2).
+   */
   async readRecords(): Promise<void> {
     const { layout } = this.#task;
     const before = this.records;
@@ -311,8 +317,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, and then uses the existing manifest. An earlier process may have written
-   * the manifest without removing these files.
+   * Removes files that no commit record names, and then uses the existing manifest. These files remain if an earlier
+   * process ended after it wrote the manifest.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

@@ -71,14 +71,16 @@ export interface WorkView {
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
   /**
-   * Unknown names in `output.fields`. Empty if another process read some of the rows, because this process does not
-   * know which fields those rows contain.
+   * Names in `output.fields` that the service has not described. Empty if another process read some of the rows,
+   * because that process may have received a description.
    */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
   /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which the work may change without an event; infinite if it cannot. */
+  /**
+   * Time in ms after which the work may change although no event occurs. Infinite if it cannot change without an event.
+   */
   readonly requeueAfterMs: number;
 }

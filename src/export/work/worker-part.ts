@@ -14,24 +14,27 @@ export interface WorkerPart {
 /** The only process that works on an export. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
-/** Time in ms after which a worker no longer waits for another worker that has written no new object. */
+/** Time in ms without a new object of another worker, after which a worker no longer waits for that worker. */
 export const patienceMs = 5 * 60_000;
 /**
- * Returns the monotonic time at which a worker may replace the first worker. Each worker waits five minutes longer than
- * the worker with the number before it.
+ * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
+ * further worker waits five minutes longer.
  */
 export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
   return othersSeenAtMs + index * patienceMs;
 }
 
-/** Time in ms after which a worker reads the objects of other workers again, before it starts a search. */
+/**
+ * Maximum age in ms of the objects that a worker has read, when it starts a search. If they are older, the worker first
+ * reads the destination again.
+ */
 export const rereadMs = 3_000;
 /** Time in ms after which a worker reads new commit records of other workers while its own searches are running. */
 export const busyRereadMs = 15_000;
 
 /**
- * Returns after how many ms an idle worker reads the objects of other workers: a tenth of the time since their newest
- * object.
+ * Returns the time in ms after which an idle worker reads the objects of other workers again. It grows with the time
+ * since these workers wrote an object.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
@@ -45,9 +48,9 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 }
 
 /**
- * Returns the segments that a worker may search, in order: first its own segments, then segments of other workers. If
- * `isPatient` is true, some segments are left to the workers that own them. `parallelism` is the number of parallel
- * searches of each worker.
+ * Returns the segments that a worker may search. Its own segments come first, then segments of other workers. If
+ * `isPatient` is true, each of the other workers keeps some segments. `parallelism` is the number of parallel searches
+ * of a worker.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
@@ -65,17 +68,17 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Returns how many of another worker's segments are left to that worker: a little more than half. */
+/** Returns how many of its segments another worker keeps: a little more than half. */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
-/** Returns how many workers the owner of a segment is away from this worker; 0 if this worker is the owner. */
+/** Returns 0 if this worker owns the segment. Otherwise, returns how many worker numbers the owner is away. */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
 
-/** Returns the remainder of a division. Unlike the result of `%`, it is never negative. */
+/** Returns the remainder of a division, which is never negative. The operator `%` can return a negative remainder. */
 function remainder(dividend: number, divisor: number): number {
   return ((dividend % divisor) + divisor) % divisor;
 }
