@@ -123,10 +123,7 @@ const recordForm = object({
   sliceSums: optional(weightedSums),
   /** Messages that were received more than once. Absent if there are none or too many. */
   repeated: optional(list(repeatedMessage)),
-  /**
-   * True if the search returned rows whose time is exactly the end of its time range, although the end is excluded
-   * (E10).
-   */
+  /** True if the search returned rows from exactly the end of its time range, although the end is excluded (E10). */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
@@ -238,7 +235,7 @@ function recordProblem(record: CommitRecord): string | undefined {
   if (accounted !== received)
     return `the commit record says that ${received} rows were received, but its written and omitted rows are ${accounted}`;
   if ((record.slices?.shared.length ?? 0) > 2)
-    return 'an interval shares at most two short periods with neighbouring intervals, but the commit record lists more';
+    return 'the commit record lists more than two short periods that the interval shares with neighbouring intervals';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;

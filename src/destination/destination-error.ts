@@ -16,10 +16,7 @@ const kinds = {
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A file name is invalid, for example because it contains `..`. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /**
-   * A symbolic link in a path leads to a place outside the destination's folder, so the file is neither read nor
-   * written.
-   */
+  /** A symbolic link leads out of the destination's folder, so it is not followed. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },

@@ -10,7 +10,7 @@ const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
 /**
- * Form of one part of an object name: letters and digits of any language, some punctuation, and spaces inside. The part
+ * Matches one part of an object name: letters and digits of any language, some punctuation, and inner spaces. A part
  * does not begin with a dot or a minus sign.
  */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;

@@ -63,7 +63,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   async *list(folder: string): AsyncIterable<ListedObject> {
     const rootLength = this.prefix('').length;
     for await (const { key, bytes } of this.listing(folder, this.objects(this.prefix(folder)))) {
-      // A key that ends with a slash is a folder that another program created, so it is not a file of the export.
+      // A key that ends with a slash is a folder, not a file of the export.
       if (!key.endsWith('/')) yield { name: key.slice(rootLength), bytes };
     }
   }
@@ -91,9 +91,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Returns `exists` if the object exists although the request to create it failed. Otherwise, throws an error. A
-   * broken connection can mean that the object exists, because some stores close the connection when they reject a
-   * request.
+   * Returns `exists` if the object exists although the request to create it failed. Otherwise, throws an error. A store
+   * may close the connection when it rejects a request.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

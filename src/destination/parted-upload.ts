@@ -72,8 +72,7 @@ export class PartedUpload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent only when more data follows. A file of at most one part is therefore uploaded with a single
-      // request.
+      // A full part is sent only when more data follows, so a file of at most one part needs a single request.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);

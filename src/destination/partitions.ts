@@ -1,6 +1,6 @@
 /**
- * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). Tools such as
- * DuckDB, Athena, Trino and Spark then read only the folders that a query needs.
+ * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). Query engines such
+ * as DuckDB then read only the folders that they need.
  *
  * If a clock change repeats an hour, both hours use the same folder.
  */

@@ -1,6 +1,6 @@
 /**
- * Checks that each file that a commit record lists exists and has the recorded size. `verify.ts` checks the contents of
- * the files.
+ * Checks that the files in commit records exist and have the recorded size. `verify.ts` checks the contents of the
+ * files.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
@@ -57,10 +57,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/**
- * Returns whether a file exists. The file itself is requested, because the store's list of objects may not contain new
- * files yet.
- */
+/** Returns whether a file exists. The file itself is requested, because the store may be slow to list new files. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;

@@ -35,8 +35,8 @@ export interface SlicedFigures {
 const hash = text(/^[0-9a-f]{32}$/);
 
 /**
- * Summary of the message counts, sizes and times in an interval. Hashes take less space than the values of all time
- * slices.
+ * Summary of message counts, sizes and times in an interval. It contains hashes instead of the values of each time
+ * slice.
  */
 export const sliceSummary = object({
   lengthMs: integer(1),
@@ -56,7 +56,7 @@ export const sliceSummary = object({
 });
 export type SliceSummary = Stored<typeof sliceSummary>;
 
-/** Names of the values that can be added up over several intervals, unlike the oldest and newest times. */
+/** Names of the values that can be added up over several intervals. */
 const summableNames = ['rows', 'bytes', 'offsetsMs'] as const satisfies readonly SliceFigureName[];
 type SummableName = (typeof summableNames)[number];
 
@@ -218,8 +218,8 @@ function hexOf(sum: bigint): string {
 }
 
 /**
- * Returns the weight of a time slice: a pseudo-random odd number of 64 bits (SplitMix64). Each slice has another
- * weight, so the weighted sum changes if a value is in the wrong slice.
+ * Returns the weight of a time slice: a pseudo-random odd number of 64 bits (SplitMix64). A value that is in the wrong
+ * slice changes the weighted sum.
  */
 function weightOf(fromMs: number): bigint {
   let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);
@@ -237,10 +237,7 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/**
- * Number of bytes that the hash gets for each time slice. They are the slice's start and its value, each a double of 8
- * bytes.
- */
+/** Each time slice adds its start and its value to the hashed bytes, as two doubles of 8 bytes. */
 const pairBytes = 16;
 
 /** Returns a hash of the values of one kind, such as message sizes, in all time slices. */

@@ -7,10 +7,7 @@ export function checkName(kind: string, name: string, form: RegExp, advice: stri
   if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: write ${advice}`);
 }
 
-/**
- * Throws if the address of a store does not use HTTPS, unless `insecure` is true. Also throws if the address contains
- * credentials.
- */
+/** Throws if the address of a store contains credentials, or if it does not use HTTPS although `insecure` is false. */
 export function checkEndpoint(endpoint: string | undefined, insecure = false): void {
   if (endpoint === undefined) return;
   const url = URL.parse(endpoint);
@@ -39,8 +36,8 @@ export function checkTokensMayGoTo(address: string): void {
 }
 
 /**
- * Returns the proxy for requests to a store, or undefined if no proxy is used. Throws `destination.invalid` if the
- * proxy settings are wrong.
+ * Returns the proxy for requests to a store; undefined if none is used. Throws `destination.invalid` if the proxy
+ * settings are wrong.
  */
 export function storeProxy(origin: URL, environment: Environment): URL | undefined {
   try {

@@ -34,8 +34,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Names of the values, such as sizes, that were computed again from the files. Values whose column is missing in the
-   * files are listed in `notRecomputed`.
+   * Names of the values, such as sizes, that were computed again from the files. `notRecomputed` contains the names of
+   * values whose column is missing in the files.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];

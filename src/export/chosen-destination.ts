@@ -140,7 +140,7 @@ export class DestinationChoice {
       const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // The value is trimmed, because Secret values that were created from files often end in a line break.
+    // Secret values that come from files often end in a line break, which is removed here.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
@@ -190,7 +190,7 @@ function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
   const advice = 'store the JSON file that Google Cloud creates for a service account key';
   throw mendable(
     reasons.secretIncomplete,
-    `The value of ${serviceAccountMember} in the ${name} is not a service account key: ${advice} under this name.`,
+    `The value of ${serviceAccountMember} in the ${name} is not a service account key: ${advice} in this key of the Secret.`,
   );
 }
 

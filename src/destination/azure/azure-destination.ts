@@ -93,8 +93,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
     for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Folders are skipped, because they are not files of the export. Azure can list a folder as a blob without
-      // content.
+      // Azure can list a folder as a blob without content. Such blobs are skipped.
       if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
     }
   }

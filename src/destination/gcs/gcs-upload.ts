@@ -168,7 +168,7 @@ function isGone(cause: unknown): boolean {
 function unexpected(storedBytes: number): GcsError {
   return new GcsError(
     'UploadIncomplete',
-    `the store has ${storedBytes} bytes of the upload, which is not the expected number`,
+    `the store reports ${storedBytes} stored bytes of the upload, but logfleet sent another number of bytes`,
     503,
   );
 }
@@ -178,5 +178,5 @@ function unexpected(storedBytes: number): GcsError {
  * upload.
  */
 function wrongSize(): GcsError {
-  return new GcsError('UploadIncomplete', 'the object in the store and the uploaded file differ in size', 409);
+  return new GcsError('UploadIncomplete', 'the object in the store does not have the size of the uploaded file', 409);
 }

@@ -52,7 +52,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
         'unsupported',
-        `${what}: rows could be exported twice or lost; use another store, or a volume`,
+        `${what}: logfleet could lose rows in this store, or export them twice; use another store, or a volume`,
       );
     }
     this.#respectsCondition = true;

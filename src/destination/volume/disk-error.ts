@@ -17,7 +17,7 @@ const away: DiskFailure = { failure: 'away', advice: 'logfleet tries again' };
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['ENOSPC', full],
   ['EDQUOT', full],
-  ['EFBIG', { failure: 'full', advice: 'raise the limit on the size of files, or lower maxPartSize' }],
+  ['EFBIG', { failure: 'full', advice: 'raise the limit for the size of a file, or lower maxPartSize' }],
   ['EACCES', denied],
   ['EPERM', denied],
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],

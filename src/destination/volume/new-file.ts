@@ -82,10 +82,10 @@ export class NewFile {
           cause,
         );
       if (!noLinkCodes.has(code)) throw cause;
-      const reason = `cannot give ${path} its final name (${code}): its file system has no hard links`;
+      const reason = `cannot give ${path} its final name (${code})`;
       throw destinationError(
         'unsupported',
-        `${reason}, which logfleet needs; use another volume, or an object store`,
+        `${reason}: logfleet needs a file system with hard links; use another volume, or an object store`,
         cause,
       );
     }

@@ -275,7 +275,7 @@ export class JobRuntime {
     const { requestsPerSecond, maxConcurrentRequests } = limits;
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
     const message = size
-      ? `${what} allow only ${counted(size.workers, 'worker')}, but the export wants ${workers}. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
+      ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers}. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
       : `${what} are too low for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }
@@ -351,7 +351,7 @@ function waiting(reason: string, message: string): ExportHealth {
 /** Returns a sentence about a Job with fewer workers than requested; empty for other Jobs. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
-  return ` It has ${workers} of the ${wanted.workers} wanted workers, because other Jobs use the rest of the request limits.`;
+  return ` It has ${workers} of the ${wanted.workers} requested workers, because other Jobs use the rest of the request limits.`;
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {

@@ -121,7 +121,7 @@ function endText(name: string, end: KubernetesCondition, isLate: boolean): strin
 }
 
 function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {
-  if (spec.suspend) return 'the Job is suspended, for example until a queue admits it';
+  if (spec.suspend) return 'the Job is suspended, for example because a queue has not admitted it yet';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
     if (pods.some((each) => each.status.phase === 'Succeeded')) return 'a pod is complete, and Kubernetes ends the Job';

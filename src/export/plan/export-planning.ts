@@ -83,10 +83,7 @@ export interface ExportForecast {
 export interface PlannedExport {
   /** Plan that is stored at the destination. This process or another process wrote it. */
   readonly plan: ExportPlan;
-  /**
-   * First search of the export, whose job is already open. Undefined if another process wrote a plan with other
-   * segments.
-   */
+  /** First search of the export, whose job is open. Undefined if another process wrote a plan with other segments. */
   readonly first: FirstSearch | undefined;
 }
 

@@ -58,10 +58,7 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = most
   }));
 }
 
-/**
- * Returns the number of rows that a planned search should find. Full result pages and a search near the message limit
- * need the fewest requests per row.
- */
+/** Returns the number of rows at which a search needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
   const most = Math.max(1, limit - 1);
   const inWholePages = Math.floor(most / maxPageRows) * maxPageRows;

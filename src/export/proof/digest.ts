@@ -66,7 +66,7 @@ const offsets = 'logfleet_offsets';
 
 /**
  * Returns the query operators that compute counts, sizes and times for each period. Times are relative to the start of
- * their period, so that their sum is small enough to be exact.
+ * their period, so their sums are small enough to be exact.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
@@ -228,8 +228,7 @@ function outcomesBySlice(
 }
 
 /**
- * Compares the weighted sums of an export by receipt time. Returns undefined if a commit record has no weighted sums,
- * or has sums for periods of another length.
+ * Compares the weighted sums of an export by receipt time. Returns undefined if a commit record has no comparable sums.
  */
 function outcomesBySums(
   intervals: readonly CommitRecord[],
@@ -255,7 +254,7 @@ function haveSameSlices(
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Returns a pair for each period: the values that the service counted, and the values of the written rows. */
+/** Pairs the service's values with the written values of the same period. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -428,8 +427,8 @@ export interface ConfirmedMessage {
 }
 
 /**
- * Returns how many additional copies of each message the service stores. Returns undefined if a number in the service's
- * answer is impossible.
+ * Returns how many additional copies of each message the service stores; undefined if the service's answer contains an
+ * impossible number.
  */
 export function confirmedOf(
   records: RecordPage['records'],

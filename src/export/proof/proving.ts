@@ -180,6 +180,6 @@ function digestRefused(cause: ServiceError): LogfleetError {
 }
 
 function digestErrors(errors: readonly string[]): LogfleetError {
-  const message = `The aggregation with which logfleet proves that no row is missing reported errors: ${errors.slice(0, 3).join('; ')}.`;
+  const message = `logfleet cannot prove that no row is missing, because the aggregation for this proof reported errors: ${errors.slice(0, 3).join('; ')}.`;
   return failure('backoff', 'export.digestErrors', message, { reason: 'CountMissing' });
 }

@@ -82,7 +82,7 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service accepts the query, but refuses the query with "| count" appended (${serviceCode}). logfleet needs this count for an interval if the service cut its search short or an answer was lost`;
+  const what = `The service accepts the query, but refuses it with "| count" at its end (${serviceCode}). logfleet needs this count if an answer is lost, or if the service cuts a search short`;
   const message = `${what}: export with a query that can be counted.`;
   return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

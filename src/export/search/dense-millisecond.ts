@@ -66,10 +66,7 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/**
- * Maximum number of last digits by which messages are divided. With two digits, at most 110 searches are needed (10 and
- * 100).
- */
+/** Maximum number of last digits by which messages are divided. With two digits, at most 110 searches are needed. */
 const mostDigits = 2;
 /** Maximum number of attempts for a search that fails before its first row. */
 const mostTries = 3;
@@ -156,7 +153,7 @@ class DenseSearch implements DenseFiles {
 
   /**
    * Searches for messages by the last digits of their ids, with one search for each ending. Resolves to the endings
-   * whose searches were cut short by the service.
+   * whose searches were cut short.
    */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];

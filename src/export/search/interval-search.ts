@@ -270,7 +270,7 @@ export class IntervalSearch implements RunningSearch {
         return this.#again(false, 'the service includes the end of a range');
       case 'bisect':
         if (verdict.atMs <= fromMs)
-          return this.#again(false, 'the service cut the search short before it reached the interval');
+          return this.#again(false, 'the service cut the search short before the search reached the interval');
         return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
       case 'dense':
         return this.#searchDense(judged, verdict);

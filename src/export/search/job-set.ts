@@ -113,6 +113,6 @@ export const noTurnCode = 'export.noTurn';
 
 function noTurn(): LogfleetError {
   const message =
-    'The export waits for a search job, because as many jobs as the service allows are active, and none of them has ended yet.';
+    'The export waits for a search job, because the maximum number of search jobs is active, and none of them has ended yet.';
   return failure('wait', noTurnCode, message, { reason: 'JobsExhausted' });
 }

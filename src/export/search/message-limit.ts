@@ -1,6 +1,6 @@
 /**
- * Decides whether the service cut a search short at its message limit (E4). If a complete search seems cut short, one
- * more search is made. If a search that was cut short seems complete, rows are lost.
+ * Decides whether the service cut a search short at its message limit (E4). In doubt, the search counts as cut short.
+ * This costs only one more search, but rows are lost if a cut is overlooked.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';

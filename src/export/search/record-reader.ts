@@ -31,7 +31,7 @@ export class RecordReader extends ResultReader {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
     // A search job also has no records if its query contains no aggregation. The service rejects this request for such
-    // a query, so the mistake is reported.
+    // a query.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();

@@ -162,8 +162,8 @@ export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outsid
 }
 
 /**
- * Decides what follows if a search returned rows outside its range. Such a search is not trusted, because rows inside
- * the range may be missing (E6).
+ * Decides what follows if a search returned rows outside its range. Its result is not trusted, because rows inside the
+ * range may be missing (E6).
  */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
@@ -236,7 +236,7 @@ function stopOf({ sign, jobCount }: SearchFacts): string {
     case 'timeOver':
       return 'the search had not ended after eight hours, the maximum duration of the service';
     case 'roundCount':
-      return `the search found ${jobCount} rows, a number that may be a limit of the service (if the query itself limits its rows to ${jobCount}, write another number there)`;
+      return `the search found ${jobCount} rows, which may be the message limit of the service (if the query contains the limit ${jobCount}, write another number into the query)`;
     case 'smallestLimit':
       return `the search may be incomplete, because it found ${jobCount} rows, and the service has cut an earlier search short at that number or fewer`;
     default:

@@ -1,5 +1,5 @@
 /**
- * Decides which conditions the status of an export shows. The checks have an order, and the first check that applies
+ * Decides which conditions the status of an export shows. The checks have an order, and the first one that applies
  * decides.
  */
 
@@ -134,7 +134,7 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file', 'unneeded files');
-  return ` The store keeps ${files} until the retention in the store ends.`;
+  return ` The store keeps ${files} until their retention ends.`;
 }
 
 /** Returns a text for users with the unknown names in `output.fields`; empty if there are none. */
@@ -352,7 +352,7 @@ function waitText(wait: Wait | undefined, error: LogfleetError | undefined, word
       return `logfleet retries soon after this failure: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
-      return `no more searches start, because ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
+      return `no more searches start, because the limit ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
     case 'workers':
       return 'other pods of the Kubernetes Job do the rest';
     default:
@@ -372,7 +372,7 @@ function withoutStop(message: string): string {
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')
-    return ' No row was written to stdout, because logfleet writes rows there only when all rows are proven.';
+    return ' No row is written to stdout yet, because logfleet first checks that no row is missing.';
   const { rows } = progress;
   return rows > 0 ? ` Rows that are already written stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
 }

@@ -33,8 +33,8 @@ export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
   /**
-   * Adds a sample. Removes samples that are too old. Samples with more rows than the new one are also removed, because
-   * they would give a negative speed.
+   * Adds a sample. Removes samples that are too old, and samples with more rows, because these would give a negative
+   * speed.
    */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;

@@ -33,7 +33,10 @@ export function percentText(part: number): string {
   return `${percentOf(part)}%`;
 }
 
-/** Renders counts, sizes and times: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
+/**
+ * Renders counts, sizes and times, such as `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to
+ * 2026-11-01T00:59:59.999Z`.
+ */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : isoText(ms)));
@@ -49,10 +52,7 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/**
- * Returns the end of a message about a difference, such as `; some short periods differ in the oldest time`. Returns an
- * empty text if `names` is empty.
- */
+/** Returns the end of a message about a difference, such as `; some short periods differ in the oldest time`. */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0
     ? ''

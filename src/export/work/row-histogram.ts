@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // A period that begins before the interval is ignored, because some of its rows are outside the interval. Its rows
-  // inside the interval are added to the time before the first remaining period.
+  // A period that begins before the interval also counts rows outside it, so this period is ignored. The other rows of
+  // the interval are assigned to the time before the first remaining period.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -25,8 +25,8 @@ export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): numb
 }
 
 /**
- * Maximum age in ms of the objects that a worker has read, when it starts a search. If they are older, the worker first
- * reads the destination again.
+ * Maximum age in ms of what a worker knows about other workers when it starts a search. Older knowledge is first
+ * updated from the destination.
  */
 export const rereadMs = 3_000;
 /** Time in ms after which a worker reads new commit records of other workers while its own searches are running. */

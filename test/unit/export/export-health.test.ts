@@ -188,7 +188,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 1 }) }),
-      '42% of the time range is done, 1.2M rows are written; 1 search runs; no more searches start, because spec.limits.maxMessages is reached.',
+      '42% of the time range is done, 1.2M rows are written; 1 search runs; no more searches start, because the limit spec.limits.maxMessages is reached.',
     ],
     [
       input({ pausedBy: 'spec.paused', view: viewOf({ searches: 1 }) }),
@@ -233,7 +233,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []), lockedFiles: 2 }) }),
-      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 unneeded files until the retention in the store ends.',
+      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 unneeded files until their retention ends.',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount, bySearch]) }) }),
@@ -312,7 +312,7 @@ describe('the wording of an export by the command line', () => {
     [
       'stdout: limit',
       input({ wording: toStdout, view: limited }),
-      'The limit --max-messages (5,000) is reached: no more searches start. No row was written to stdout, because logfleet writes rows there only when all rows are proven. Raise --max-messages, and the export starts again.',
+      'The limit --max-messages (5,000) is reached: no more searches start. No row is written to stdout yet, because logfleet first checks that no row is missing. Raise --max-messages, and the export starts again.',
     ],
     [
       'stdout: complete',
