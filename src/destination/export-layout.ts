@@ -84,7 +84,7 @@ export class ExportLayout {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
-  /** Converts a name in the export's folder to a name below the destination's root. */
+  /** Converts a name relative to the export's folder to a name relative to the destination's root. */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }

@@ -41,7 +41,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly wording?: ExportWording;
   /** Number of this process among the workers of the export. */
   readonly part?: WorkerPart;
-  /** Called after each reconcile, when the new status of the export can be read. */
+  /** Called after each reconcile. The new status of the export can then be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
 }

@@ -46,8 +46,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted a second object of the same name. It is removed, because the store may have overwritten the
-      // first object with the empty second one.
+      // The store accepted a second object of the same name, so it may have overwritten the first one. Removes the
+      // object, which may now be empty.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(

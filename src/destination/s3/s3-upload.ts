@@ -107,8 +107,8 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    // Status 403 can mean that an earlier request created the object, but its answer was lost. The object is then
-    // locked, so it cannot be created again.
+    // Status 403 can mean that the object exists and is locked. An earlier request created it, but the answer to that
+    // request was lost.
     return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }

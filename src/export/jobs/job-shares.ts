@@ -105,8 +105,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A user may have removed the annotation from some of these objects. The first object that still has the annotation
-  // is used.
+  // A user may have removed the annotation from the Job or from some of its pods. The first object that still has the
+  // annotation is used.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

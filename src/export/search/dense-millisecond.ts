@@ -81,8 +81,8 @@ interface ReadClass {
   readonly kind: 'read';
   readonly ending: string;
   /**
-   * True if the service may have cut the search short, judging only by the number of rows. The search can then be
-   * replaced by ten searches with one more digit.
+   * True if the number of rows is the only sign that the service cut the search short. The search can then be replaced
+   * by ten searches with one more digit.
    */
   readonly isDoubtful: boolean;
   readonly figures: RowFigures;
@@ -334,7 +334,7 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** True if the service may have cut the search short, judging only by the number of rows. */
+/** True if the number of rows is the only sign that the service cut the search short. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

@@ -250,7 +250,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks } = this.#tools;
-    // All rows of the job are read, so the job is closed while an aggregation counts the rows.
+    // All rows of the job have been read, so the job is closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);

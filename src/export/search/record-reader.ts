@@ -30,8 +30,8 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search job also has no records if its query contains no aggregation. The service rejects this request for such
-    // a query.
+    // A search job also has no records if its query contains no aggregation. `checkAggregation` then reports this
+    // mistake.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();

@@ -49,10 +49,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time until which no search starts, because a failure delays the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /**
-   * Intervals that are searched first. They are the rest of longer intervals whose searches were cut short by the
-   * service.
-   */
+  /** Intervals that are searched first. They are parts of longer intervals whose searches the service cut short. */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by search jobs that have ended. */
   readonly scannedBytes: number;
@@ -192,7 +189,10 @@ function refusalOf(
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
 
-/** Returns how many searches may start without exceeding `maxMessages` by more than the rows of one search. */
+/**
+ * Returns how many searches may start. This limit prevents the export from exceeding `maxMessages` by more than the
+ * rows of one search.
+ */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
   if (maxMessages === undefined) return Number.POSITIVE_INFINITY;

@@ -14,7 +14,7 @@ export interface WorkerPart {
 /** The only process that works on an export. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
-/** Time in ms without a new object of another worker, after which a worker no longer waits for that worker. */
+/** Maximum time in ms that a worker waits for another worker that writes no new object. */
 export const patienceMs = 5 * 60_000;
 /**
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
@@ -25,8 +25,8 @@ export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): numb
 }
 
 /**
- * Maximum age in ms of what a worker knows about other workers when it starts a search. Older knowledge is first
- * updated from the destination.
+ * Maximum age in ms of the last reading of other workers' objects when a worker starts a search. If it is older, the
+ * objects are read again.
  */
 export const rereadMs = 3_000;
 /** Time in ms after which a worker reads new commit records of other workers while its own searches are running. */
