@@ -51,7 +51,7 @@ const committedFile = object({
 export type CommittedFile = Stored<typeof committedFile>;
 
 /**
- * Origin of the count that confirmed the rows of a commit record (E6): the search job, an aggregation or a histogram.
+ * What counted the rows to confirm that an interval is complete (E6): the search job, an aggregation or a histogram.
  */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;

@@ -36,7 +36,7 @@ export abstract class ResultReader {
   protected files: IntervalFiles | undefined;
 
   abstract readonly found: Findings;
-  /** Reads the rows of an ended search job into new files. */
+  /** Reads the result rows of an ended search job, and writes them to new files. */
   abstract read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
 
   counts(_counted: IndependentCount): void {}

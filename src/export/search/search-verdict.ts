@@ -36,7 +36,7 @@ export interface SearchFacts {
    * needed.
    */
   readonly isReadInPart: boolean;
-  /** True if all rows were read more than once, with different page sizes. */
+  /** True if all rows of the job were read at least twice, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
   /** If the service cut the search short, only rows at or after this time are written. */
@@ -236,7 +236,7 @@ function stopOf({ sign, jobCount }: SearchFacts): string {
     case 'timeOver':
       return 'the search had not ended after eight hours, the maximum duration of the service';
     case 'roundCount':
-      return `the search found ${jobCount} rows, which may be the message limit of the service (if the query contains the limit ${jobCount}, write another number into the query)`;
+      return `the search found ${jobCount} rows, which may be the message limit of the service (if the query itself limits its rows to ${jobCount}, change this number in the query)`;
     case 'smallestLimit':
       return `the search may be incomplete, because it found ${jobCount} rows, and the service has cut an earlier search short at that number or fewer`;
     default:
