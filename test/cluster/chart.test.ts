@@ -170,7 +170,7 @@ interface Leaf {
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
-  // A schema with an example describes a whole Kubernetes object, which counts as one value.
+  // If a schema has an example, it describes a whole Kubernetes object. The test sets such an object as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }
@@ -224,7 +224,7 @@ test('names that look like numbers or booleans stay texts', async () => {
   };
   const existing = { exportVolume: { enabled: true, existingClaim: number } };
   const rendered = [...(await renderChart(values, number, number)), ...(await renderChart(existing, number, number))];
-  /** Fields whose text is rendered as a number or a boolean. */
+  /** Names of fields that the values set to a string, but that were rendered as a number or a boolean. */
   const changed: string[] = [];
   JSON.stringify(rendered, (name, value) => {
     if (value === 123 || value === 1000 || (value === true && /class/i.test(name))) changed.push(name);

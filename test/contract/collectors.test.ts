@@ -174,7 +174,8 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// These tests run before all tests that start upgrades, because the service may refuse requests during an upgrade.
+// These tests must run before the tests that start upgrades, because the service may refuse their requests while an
+// upgrade runs.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });

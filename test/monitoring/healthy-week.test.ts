@@ -51,7 +51,7 @@ function healthyWorld(): ScheduleWorld {
   return world;
 }
 
-/** Approves a waiting stage, as a user who checks the rollout once an hour does. */
+/** Approves the stage that waits for approval, as a user would. */
 function approve(world: ScheduleWorld): void {
   const { status } = world.world.policy('web') ?? {};
   const stage = status?.stages?.find(({ state }) => state === 'AwaitingApproval')?.name;

@@ -42,7 +42,10 @@ export class RecordedSeries {
     }
   }
 
-  /** Promtool's notation: `1x3` is four times 1, and `_x3` is three times no value. */
+  /**
+   * Returns the values of each series in promtool's notation, such as `1x3` for 1 1 1 1, and `_x3` for three missing
+   * values.
+   */
   input(): InputSeries {
     return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
   }

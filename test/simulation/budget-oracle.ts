@@ -9,8 +9,8 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // After a kill, stalled requests may still run. Later processes do not know of these requests, so the concurrency is
-  // not checked (B6).
+  // Requests that stalled before a kill may still run. Later processes do not know of these requests, so the number of
+  // concurrent requests is not checked (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);

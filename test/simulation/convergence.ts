@@ -297,8 +297,8 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
 }
 
 /**
- * Returns whether the service accepted an upgrade of the collector to the policy's target after the last change of any
- * policy.
+ * Returns whether the service accepted an upgrade of the collector to the policy's target. Upgrades before the last
+ * change of any policy do not count.
  */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);

@@ -249,8 +249,8 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
   /**
-   * A user deselects collectors after their upgrade, and selects them again before the collector list shows their new
-   * version.
+   * A user deselects collectors after their upgrade. The user selects them again before the collector list shows their
+   * new version.
    */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);

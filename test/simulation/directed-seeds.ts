@@ -1,7 +1,10 @@
 /** Seeds of the directed simulations. A seed chooses, for example, the request at which a process is killed. */
 import { countFrom } from './history-pool.ts';
 
-/** Number of seeds of each plan. Plans that kill a process need two seeds for each request. */
+/**
+ * Number of seeds of each plan. A plan that kills a process needs two seeds per request, for a kill before the request
+ * and a kill after it.
+ */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
   killedLagging: 80,

@@ -24,7 +24,8 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // A ledger that is restored from a backup may lack the first upgrade, because the backup may be older.
+  // A restored ledger may lack the first upgrade, because the backup may be older than this upgrade. Then the second
+  // upgrade is permitted.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
   // If the policy changed before the second upgrade, this upgrade may belong to another rollout.
@@ -46,7 +47,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // When another tool changed the collector, two policies may have requested the two upgrades.
+  // If another tool changed collectors, the two upgrades may belong to different policies, so they are not checked.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -56,8 +57,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Returns a violation unless two collector lists, read ten minutes apart, showed that the collector left the target
- * (U8).
+ * Returns a violation if an updated collector was upgraded again too early. Two collector lists, read ten minutes
+ * apart, must first show that the collector left the target (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

@@ -7,7 +7,8 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // If the service returns the statuses of other tasks, this check cannot tell which failures a process knows.
+  // If the service mixes up the statuses of tasks, it is unknown which failures a process knows, so the run is not
+  // checked.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -55,7 +56,7 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
   });
 }
 
-/** Returns the number of upgrades of earlier rollouts to this target, which may still run. */
+/** Returns the number of upgrades by earlier rollouts to the same target. Some of these upgrades may still run. */
 function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -63,7 +64,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns the rollout and its running stages. Each of them has the upgrades that count towards its `maxFailures`. */
+/** Returns the rollout and its running stages, each with the upgrades that count towards its `maxFailures`. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -114,9 +115,9 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
 }
 
 /**
- * Returns whether an upgrade counts for `maxFailures`. It does not count if another event changes the collector, or if
- * the policy no longer selects the collector. It does not count either if the collector reached the target only after
- * its task had ended (U6).
+ * Returns whether an upgrade counts towards `maxFailures`. It does not count if another event changes its collector, or
+ * if the policy does not select the collector. An upgrade that took effect after its task ended does not count either
+ * (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
@@ -125,8 +126,8 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 }
 
 /**
- * Maximum time in ms from a collector list that shows the old version until the process has marked the attempt as timed
- * out.
+ * Maximum time in ms that a process needs to mark an attempt as timed out, after a collector list showed the old
+ * version.
  */
 const examinedMs = 10_000;
 

@@ -18,7 +18,10 @@ const longestMs = 5 * 60_000;
 /** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
 
-/** A thread is replaced after this number of simulations, because killed processes keep 10 to 20 MB. */
+/**
+ * Number of simulations after which a thread is replaced. Each killed process in a simulation leaves 10 to 20 MB of
+ * memory behind.
+ */
 const mostPerThread = 30;
 
 export interface HistoryPoolOptions {

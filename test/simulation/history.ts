@@ -41,7 +41,8 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // The clock of the next leader may be behind, so that a maintenance exclusion begins later for this leader.
+  // If the clock of the next leader is behind, a maintenance exclusion begins later for this leader. A policy that
+  // waited may then upgrade again.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||

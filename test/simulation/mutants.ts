@@ -503,8 +503,8 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // This second change is needed, because the program would otherwise still reset the count of failures, and the
-      // mutant would break no rule.
+      // Without this second change, the program would still reset the count of failures, and the mutant would break no
+      // rule.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

@@ -150,7 +150,7 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
     const againAfterMs = chance.one([50, 500, 2_000, 20_000]);
     const kind = chance.one(['kill', 'killAtRequest', 'killAtRequest', 'stop', 'freeze'] as const);
     if (kind === 'freeze') {
-      // A process is frozen for longer than its lease only if another replica can become the leader.
+      // A freeze may outlast the lease only if another replica can become the leader.
       actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
     } else if (kind === 'killAtRequest') {
       actions.push({

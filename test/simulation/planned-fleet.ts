@@ -25,8 +25,8 @@ export interface FleetPlan {
   readonly groups: readonly GroupPlan[];
   readonly builds: readonly string[];
   /**
-   * Builds that the service offers. `plain`: also a build that no collector runs at the start. `everyBuildRun`: only
-   * builds that collectors may run. `single`: only the newest build.
+   * Builds that the service offers. `plain`: all builds, including one that no collector runs at the start.
+   * `everyBuildRun`: only builds that collectors may run. `single`: only the newest build.
    */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
   readonly cannotFail: boolean;

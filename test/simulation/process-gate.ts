@@ -68,7 +68,9 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Any call may kill the process, so callers check again after each call. */
+/**
+ * Returns whether the process was killed. Any call may kill the process, so call this function again after each call.
+ */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

@@ -28,8 +28,8 @@ interface Stage extends Omit<RecordedStage, 'members'> {
 }
 
 /**
- * Last fields of a ledger entry. The first is the number of the failure count to which the attempt belongs (each retry
- * starts a new count). The second is the index of the stage. The third is 1 for a rollback.
+ * Last fields of an attempt. The first is the number of the failure count to which the attempt belongs, because each
+ * retry starts a new count. The second is the index of the stage. The third is 1 for a rollback.
  */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
@@ -96,5 +96,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Placeholder for the collectors that a missing ledger object would list. */
+/** Stands in for the collectors of a ledger object that is missing. */
 export const missingMember = 'missing shard';

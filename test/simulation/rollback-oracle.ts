@@ -25,7 +25,8 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // If no list shows the collectors, a new process cannot tell which collectors a policy selects by time zone.
+  // If no list shows the collectors, a new process does not know their time zones. It cannot tell which collectors such
+  // a policy selects.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(
@@ -58,8 +59,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Returns the upgrade that a rollback attempt undoes. After a fault such as a kill, this may be an upgrade by another
- * policy (U3).
+ * Returns the upgrade that a rollback attempt undoes. If a kill or another fault occurred before, this may be an
+ * upgrade by another policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

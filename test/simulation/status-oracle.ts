@@ -87,7 +87,8 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // While the policy is paused, an upgrade that was not sent yet times out and counts as failed (U5).
+  // If the process is killed while the policy is paused, an upgrade whose request was not sent may count as failed
+  // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
   // After an abort and a restore from a backup, the outcome of an upgrade may be unknown. Such an upgrade times out and

@@ -40,8 +40,8 @@ function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: num
 }
 
 /**
- * Returns a violation if there are more tasks than one for each rollout, retry, unknown outcome, and change by another
- * tool.
+ * Returns a violation if a collector had too many tasks. One task is allowed for each rollout, retry, unknown outcome,
+ * and change by another tool.
  */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
@@ -63,10 +63,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/**
- * Returns the number of rollouts to this version, and the maximum number of retries that a policy with this target
- * allows.
- */
+/** Returns how many rollouts had this target version, and the highest number of retries that their policies allow. */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,

@@ -1,6 +1,6 @@
 /**
- * Works on a destination in a separate process, and reports in lines of JSON: `node other-process.ts
- * '{"place":…,"act":…}'`
+ * Program that works on a destination in its own process: `node other-process.ts '{"place":...,"act":...}'`. It reports
+ * its results as lines of JSON.
  */
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
@@ -62,8 +62,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum starts at the current value, because the compilation of modules may have caused a higher value
-    // earlier.
+    // Measures from the current value, because the compilation of modules may have used more memory before.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

@@ -366,7 +366,7 @@ class AnswerLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // `100 Continue` is always passed on, because only the real answer that follows it may be lost.
+      // Always passes on `100 Continue`, because this test loses only the final answer, which follows it.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

@@ -167,7 +167,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // `kubectl wait` fails when a new CRD has no conditions yet.
+    // `kubectl wait` fails while a new CRD has no conditions, so it is repeated.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

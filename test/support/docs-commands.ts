@@ -65,7 +65,10 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .filter(({ language }) => language === 'console')
   .flatMap(commandsOf);
 
-/** Bash code that records each program call. PATH contains no programs, so bash calls the handler for every command. */
+/**
+ * Bash code that records each program call. PATH contains no programs, so bash calls `command_not_found_handle` for
+ * every command.
+ */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
 function logfleet-${packageVersion()}-linux-x64/bin/logfleet { logfleet "$@"; }
@@ -87,7 +90,10 @@ export function programCalls(commands: readonly DocsCommand[]): readonly Program
   }
 }
 
-/** Decodes the recorded calls. Each consists of the index of its command, the number of its words, and the words. */
+/**
+ * Decodes the recorded calls. Each call consists of the index of its command line, the number of its words, and the
+ * words themselves.
+ */
 function callsFrom(words: readonly string[], commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const calls: ProgramCall[] = [];
   for (let at = 0; at + 2 < words.length; ) {

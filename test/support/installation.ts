@@ -55,7 +55,7 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The folder `cluster-wide` already includes the folder `roles`, so `roles` is added only to `namespaced`.
+  // The folder `cluster-wide` already includes the folder `roles`; the folder `namespaced` does not.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

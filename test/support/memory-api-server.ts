@@ -297,7 +297,10 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/** Returns whether the fault makes the request fail, `before` or `after` the request takes effect. */
+/**
+ * Returns whether the request fails because of this fault. `when` tells whether it fails before or after it takes
+ * effect.
+ */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

@@ -286,7 +286,7 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** A custom resource has a status subresource and a generation. */
+/** Returns whether the objects are custom resources, which have a status subresource and a generation. */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -321,7 +321,7 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   });
 }
 
-/** Supports only the field selector `metadata.name=NAME`. */
+/** Returns whether the object matches the field selector. Only `metadata.name=NAME` is supported. */
 export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }

@@ -16,10 +16,10 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** Promise for which the call waits before it takes effect. */
+  /** The call takes effect only after this promise has settled. */
   readonly until?: Promise<unknown>;
   /**
-   * Error with which the call fails. `exists` is not an error: it means that an earlier attempt of the call created the
+   * Error with which the call fails. `exists` makes the call succeed, as if an earlier attempt had already created the
    * object.
    */
   readonly failure?: DestinationFailure | 'exists';
@@ -153,10 +153,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /**
-   * Performs the call, unless a fault makes it fail. With the fault `exists`, the call succeeds with the result of
-   * `lost`.
-   */
+  /** Performs the call, unless a fault makes it fail. With the fault `exists`, returns the result of `lost`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

@@ -7,7 +7,7 @@ import { type Departure, depart, type SendRight, type Term } from '../../src/ser
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
 /**
- * Permission to send requests, which never ends. It began so long ago that requests of a former leader have certainly
+ * Permission to send requests, which never ends. It began so long ago that all requests of an earlier leader have
  * ended.
  */
 export const everlastingRight: SendRight = { current: () => everlasting };

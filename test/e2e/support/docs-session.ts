@@ -79,7 +79,7 @@ export class DocsSession {
       text(child.stderr as NonNullable<typeof child.stderr>),
       once(child, 'close'),
     ]);
-    // Exit status 141 means that the output is no longer read, for example by `head`.
+    // A command ends with status 141 if the program that reads its output, for example `head`, ends first.
     if (status !== 0 && status !== 141) throw new Error(`"${line}" ends with status ${status}:\n${stdout}\n${stderr}`);
   }
 

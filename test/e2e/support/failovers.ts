@@ -18,8 +18,8 @@ interface Replica {
 }
 
 /**
- * Starts this many worlds concurrently, each with two replicas of an operator. In each round of a world, one replica takes over from the
- * other.
+ * Starts `worlds` concurrent tests, each with two replicas of an operator. In each of the `rounds`, one replica takes
+ * over from the other.
  */
 export function testFailovers({ worlds, rounds }: { readonly worlds: number; readonly rounds: number }): void {
   describe.concurrent.each(Array.from({ length: worlds }, (_, index) => index + 1))('world %d', (world) => {

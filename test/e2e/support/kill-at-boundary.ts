@@ -1,6 +1,7 @@
 /**
- * Kills the process at the last step of a sequence. The variable `LOGFLEET_TEST_KILL_AT` lists the steps, separated by
- * `>`. The step `NAME:PHASE:N` is reached right `before` or `after` the N-th effect with this name, such as a request.
+ * Module that kills its own process at a given step. `LOGFLEET_TEST_KILL_AT` lists steps in the form `NAME:PHASE:N`,
+ * separated by `>`. The process passes these steps in order, and is killed at the last one. The step
+ * `ledger.write:before:2`, for example, comes right before the second write of the ledger.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

@@ -70,7 +70,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The process is unknown if the operator closed its connection before the proxy could look it up.
+    // If the operator has already closed its connection, the proxy cannot find the operator's process id.
     if (pid === undefined) {
       operator.destroy();
       return;

@@ -1,4 +1,7 @@
-/** Generates random result pages of messages, some of them invalid. Each character of the text means one byte. */
+/**
+ * Generates random result pages of messages, some of them invalid. A page is a string in which each character stands
+ * for one byte.
+ */
 import type { Chance } from '../../simulation/chance.ts';
 
 /** Probability (0 to 1) of an error. Errors are rare, so that many pages have valid content after an error. */

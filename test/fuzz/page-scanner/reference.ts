@@ -43,7 +43,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // The offset of `JSON.parse` is preferred, because the tokenizer reports a misplaced token only at a later byte.
+  // Prefers the offset from `JSON.parse`, because the tokenizer reports a misplaced token only at a later byte.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -70,7 +70,7 @@ function judge(text: Buffer): Verdict {
 
 function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
-  // In a stream, more digits could follow a number at the end of the text.
+  // The tokenizer reports a number at the end of the text as incomplete, because more digits could follow.
   if (verdict.isJson)
     return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
   const first = verdict.wrongAt ?? wrongAt;

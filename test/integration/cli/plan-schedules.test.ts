@@ -140,7 +140,7 @@ describe('a plan of a schedule', () => {
     const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
     expect(found).toMatchObject({ pendingRuns: 71, runsPerDay: 24 });
     expect(found.backfill).toMatchObject({ requests: 71 * found.sample.requests, rows: 71 * found.sample.rows });
-    // 71 runs with 8 requests each take 142 s at four requests per second.
+    // A backfill of 71 runs with 8 requests each takes 142 s at four requests per second.
     expect(parseDuration(found.backfill.duration)).toBeGreaterThanOrEqual(142_000);
     expect(changes).toBe(true);
   });

@@ -12,8 +12,8 @@ const messageLimit = 1_000;
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
 /**
- * Minimum number of requests: 13 for each search that returns as many rows as the limit allows, and 3 for the first
- * search, which exceeds the limit.
+ * Minimum number of requests of the export. The first search exceeds the row limit and needs 3 requests. Each later
+ * search returns as many rows as the limit allows and needs 13 requests.
  */
 const least = 13 * (messages / messageLimit) + 3;
 

@@ -43,8 +43,9 @@ describe('C1: requests that the service refuses', () => {
     const before = refused();
     told.statuses.length = 0;
     await world.world.clock.advance(hourMs);
-    // Every ten minutes, the operator checks whether requests are still refused. The client sends a read again if it is
-    // answered with 401. Each check starts and ends a search job, which changes the status twice.
+    // In an hour, the operator checks six times whether the service still refuses the requests. The client sends a read
+    // twice if it is answered with 401. If a check creates a search job, the status changes when the job starts and
+    // when it ends.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
     expect(told.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);
@@ -118,8 +119,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // The operator checks the key after 30 s, and then every ten minutes. The client sends a request again if it is
-    // answered with 401. Some requests are already in flight when the service first answers 401.
+    // Counts the requests that were in flight at the first 401, and a check of the key after 30 s. The client sends
+    // each of them twice. Later checks follow every ten minutes.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

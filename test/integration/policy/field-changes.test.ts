@@ -40,8 +40,8 @@ interface Change {
   /** Fields of the spec whose values are changed. */
   readonly to: Json;
   /**
-   * Effect of the changed value on upgrades: `stands` if no upgrade starts, and `goes on` if upgrades continue. The
-   * default is `goes on`.
+   * Expected upgrades while the field has the changed value. `stands`: no upgrade starts. `goes on` (default): upgrades
+   * continue.
    */
   readonly meanwhile?: Stands;
   /** Maximum number of upgrades that start during the change; unlimited by default. */

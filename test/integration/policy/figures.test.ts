@@ -13,8 +13,8 @@ function failuresIn(text = ''): number {
 }
 
 /**
- * Returns the number of failures that follows the word `now` in a message. If the message does not contain `now`,
- * returns the number at its beginning.
+ * Returns the current number of failures that a message states. This number follows the word `now`, or begins the
+ * message if there is no `now`.
  */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);

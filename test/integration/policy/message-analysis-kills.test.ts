@@ -69,7 +69,7 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
   const { world } = await begin();
   listen((text) => crossings.push(text));
   await end(world, 'without a kill');
-  // In this second, the API server answers the last status write.
+  // Waits until the API server has answered the last status write.
   await world.world.clock.advance(1_000);
   listen(() => {});
   const kinds = new Set(crossings);

@@ -42,11 +42,11 @@ describe('U11: requests that the service refuses', () => {
     expect(await untilReason(reasons[status])).toBe(true);
     const [before, verdicts] = [refused(), told.verdicts().length];
     told.statuses.length = 0;
-    // The operator reads the status of tasks only until it knows the usual duration of an upgrade, so this case takes
-    // only half an hour.
+    // The case `getTask` takes only half an hour, because later the operator knows the usual duration of an upgrade and
+    // reads no tasks.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
-    // For each kind of request, the operator sends one request after 30 s and then every ten minutes, to check whether
-    // the service still refuses it. A read that is answered with 401 is sent twice.
+    // For each kind of request, the operator checks after 30 s and then every ten minutes whether the service still
+    // refuses it. The client sends a read twice if it is answered with 401.
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);

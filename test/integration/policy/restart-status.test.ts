@@ -160,7 +160,8 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // Without a ledger, the second policy does not know the age of builds, so it selects no collectors.
+    // Makes the creation of the second policy's ledger fail. Without a ledger, the operator cannot tell how old builds
+    // are, so the second policy selects no collectors.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }

@@ -215,7 +215,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator notices the restore only when it writes the ledger.
+    // After the restore, the stage soaks again, so the next upgrade starts later. The operator notices the restore only
+    // when it writes the ledger.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });
@@ -260,7 +261,7 @@ test('a restore keeps a death in a soak, although no listing shows anything new 
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // The pause causes a write, which fails because the ledger has changed.
+  // To pause the policy, the operator writes the ledger. This write fails, because the restore has changed the ledger.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

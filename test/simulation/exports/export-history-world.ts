@@ -241,10 +241,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /**
-   * Reports a search at the row limit to the client. Otherwise, the client would not notice such a small limit, because
-   * no answer shows it.
-   */
+  /** Tells the client that a search reached the row limit. The client cannot detect such a small limit by itself. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts: string[] = [];
@@ -288,8 +285,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // With the fault `exists`, an earlier attempt of the write has created the object, so the fault always has an
-    // effect.
+    // The fault `exists` means that an earlier attempt of the call has created the object, so the call has an effect.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

@@ -54,8 +54,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // The limit cannot be checked if statuses are invalid, because they hide the scanned bytes. It cannot be checked
-  // after a freeze either, because a frozen process sends its requests late.
+  // This check is not possible after two kinds of fault. Invalid statuses hide the scanned bytes, and a frozen process
+  // sends its requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -78,7 +78,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
 }
 
 /**
- * Returns the time in ms at which the last statuses of all search jobs first added up to `most` scanned bytes. Returns
+ * Returns the time in ms at which the statuses of all search jobs together first showed `most` scanned bytes. Returns
  * infinity if they never did.
  */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {

@@ -75,7 +75,7 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // If the main search misses data, the separate search for the histogram misses the same data.
+      // The separate search for the histogram misses the same shard as the main search.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);

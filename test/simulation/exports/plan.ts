@@ -154,8 +154,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A search omits a message only if the program can detect the omission. The program could not detect it if
-      // messages arrived late, for example.
+      // A search omits messages only if the program can detect the omission. It cannot detect the omission while
+      // messages arrive late, for example.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

@@ -21,7 +21,7 @@ export interface PlannedMessage {
   readonly raw: string;
   /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the time of the message and the time by which result pages sort it. */
+  /** Difference in ms between the time of the message and the time at which result pages place it. */
   readonly displacedMs: number;
 }
 
@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // A duplicate would hide a late message of the same millisecond in the count. Milliseconds with many messages
-    // therefore have no late messages.
+    // If messages are duplicated, milliseconds with many messages have no late messages. Otherwise, a duplicate could
+    // hide from the count that a late message is missing.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,
@@ -131,7 +131,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** Returns whether searches found the message within `settleDelay`, so that the export must contain it (E11). */
+/** Returns whether the export must contain the message, because it became searchable within `settleDelay` (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

@@ -37,8 +37,8 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
 }
 
 /**
- * Returns one list of commit records for the time before the first check, and one for the time after each check. A list
- * contains the records that the export used.
+ * Returns the commit records that the export used: one list for the time before the first check, and one list for the
+ * time after each check.
  */
 export function countingRecords(
   standing: Standing,

@@ -89,8 +89,8 @@ export class TellingService extends InProcessService {
   }
 
   /**
-   * Returns the search to which a status request belongs, if the search has an error that no answer has reported yet.
-   * Otherwise, returns undefined.
+   * Returns the search whose status is requested, if it has an error that no answer has reported yet; otherwise
+   * undefined.
    */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);

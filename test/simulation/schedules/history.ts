@@ -198,8 +198,8 @@ class History {
   }
 
   /**
-   * Checks that removed schedule records were written again with the same content, if the status shows their runs as
-   * complete (S1).
+   * Checks that removed schedule records are written again. A record must be written again with the same content if the
+   * status shows its run as complete (S1).
    */
   #checkRestored(): void {
     const { objects } = this.#world.store;
@@ -257,7 +257,7 @@ class History {
     return faults[this.#whole(faults.length)];
   }
 
-  /** Loses the answer to the creation of a run, and changes the cron schedule. */
+  /** Returns a fault that loses the answer when a run is created. Changes the cron schedule soon after. */
   #loseAnswer(): RequestFault {
     this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
     this.#world.world.clock.after(100, () => {

@@ -54,7 +54,8 @@ describe('bad manifests of the corpus', () => {
         ),
       );
     const { spec } = schemas[kind].properties ?? {};
-    // `exclude` has the same fields as `selector`, and a template has the same fields as an export.
+    // Skips fields that another field repeats: `exclude` has the fields of `selector`, and a template has the fields of
+    // an export.
     const copied = /^spec\.(exclude|template\.spec)\./;
     const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !copied.test(path));
     expect(fields.length).toBeGreaterThan(10);

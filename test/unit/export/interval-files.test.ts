@@ -61,8 +61,8 @@ test.each([
   }
 });
 
-// In an export by message time, at most two files are open at a time, so a row of the third hour ends the first file.
-// In an export by receipt time, eight files may be open.
+// An export by message time has at most two files open at a time, so a row of a third hour closes the first file. An
+// export by receipt time may have eight files open.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

@@ -1,4 +1,7 @@
-/** Tests interval searches with a failing destination, the file formats, and searches for aggregation records. */
+/**
+ * Tests interval searches: their behaviour with a failing destination, their file formats, and their aggregation
+ * records.
+ */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';

@@ -19,13 +19,13 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** Start of the interval. The last 20 minutes contain 200 of the 600 messages. These 200 messages fill four pages. */
+/** Start of the interval, which covers the last 20 minutes and contains 200 of the 600 messages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The 200 messages fill four pages. The search also reads a fifth page, because the message count may be one too
-    // low.
+    // The search reads the four full pages of the 200 messages. It then reads a fifth page, because the message count
+    // may be one too low.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

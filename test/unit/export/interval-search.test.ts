@@ -131,7 +131,7 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
   test('is repeated when the aggregation reports errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
-    // The second status request, which is sent during the slow read, reports an error.
+    // The slow read leaves time for a second status request, which reports an error.
     const error = {
       kind: 'pendingError',
       message: 'a shard is away',

@@ -33,7 +33,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Error that is thrown instead of running a command whose command line is correct. */
+/** Thrown by a test in place of running a valid command line. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line without running it, and returns the parser's error. */

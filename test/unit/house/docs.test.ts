@@ -19,7 +19,7 @@ const rules = new Set([...protocol.matchAll(/^### ([BLUREH]\d{1,2}) /gm)].map((m
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
 const listOf = (one: string) => `${one}(?:(?:, | and | or | to |–)${one})*`;
-/** A section is cited after the word `section`, in brackets, or at the start of a comment. */
+/** Forms in which a text may cite a section: after the word `section`, in brackets, or at the start of a comment. */
 const citationForms = [
   new RegExp(
     String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`,

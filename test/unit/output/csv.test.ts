@@ -132,7 +132,10 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/** Returns the text that csv-stringify creates, with the quotes that it omits in a row with a single empty cell. */
+/**
+ * Returns the text that csv-stringify creates. Adds the quotes that csv-stringify omits in a row that has only one
+ * empty cell.
+ */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];

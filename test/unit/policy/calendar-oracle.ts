@@ -77,7 +77,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Returns whether the window opens in this minute. `before` is the offset from UTC three hours earlier. */
+/** Returns whether the window opens in this minute. `before` is the UTC offset of the time zone three hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,

@@ -183,7 +183,8 @@ describe('U12: a changed selection', () => {
   test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // The header keeps the old selection until the excluded collector is removed, so that a new leader removes it, too.
+    // The ledger header stores the new selection only after the excluded collector is removed. A new leader would
+    // otherwise not remove this collector.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', task({ status: 'failed' })]]);
     const decision = decided(bench, { tasks });

@@ -185,10 +185,7 @@ describe('each situation', () => {
 });
 
 describe('the first situation in the order of precedence decides', () => {
-  /**
-   * Each reason with an input that leads to it. The reasons are in order of precedence, so each reason hides all later
-   * ones.
-   */
+  /** Each reason with an input that leads to it. Reasons that take precedence over others come first. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],
@@ -236,8 +233,8 @@ test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Hosted collectors are not eligible. Collectors whose upgrade the service refused are eligible, because a user must
-  // act.
+  // Two hosted collectors are not eligible. The five skipped collectors are eligible, although the service refused
+  // their upgrade, because a user must act.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

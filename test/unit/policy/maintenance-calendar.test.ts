@@ -69,8 +69,8 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.toMs as number;
     }
-    // The clocks go forward by two hours and skip the local times 2:00 and 2:30. The windows of these times open two
-    // hours later.
+    // The clocks skip the local times 2:00 and 2:30, because they go forward by two hours. The windows at these times
+    // open two hours later.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 

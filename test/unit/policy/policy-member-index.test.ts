@@ -369,8 +369,8 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // A new index does not know when a collector left the target version, so collectors that left it are not
-          // compared.
+          // A new index does not know since when a collector runs another version than the target, so such collectors
+          // are not compared.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

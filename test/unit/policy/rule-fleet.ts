@@ -64,7 +64,10 @@ export const nowMs = 90 * minuteMs;
 export const formerTarget = '19.150-1';
 /** Start of an upgrade attempt that still runs. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** Time of a failed upgrade, which is recent enough for its back-off and older than the last list (U6). */
+/**
+ * Time in ms of a failed upgrade. The upgrade is still in its back-off, and the failure is older than the last list
+ * (U6).
+ */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
@@ -87,7 +90,7 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Returns whether one of these rules is active in the test case, or was active before. */
+  /** Returns whether one of these rules applies in the test case, or applied earlier. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
@@ -103,8 +106,8 @@ export interface Outcome extends LedgerChange {
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // The retry, the start of a stage and the start of an upgrade may each need a decision of their own, so up to three
-  // decisions are made.
+  // The retry, the start of a stage and the start of an upgrade may need one decision each, so the loop makes up to
+  // three decisions.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -282,7 +285,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
 }
 
 /**
- * Returns a list with the ledger record of the last stage (`rest`). The list is empty if this stage has not started.
+ * Returns the ledger record of the last stage (`rest`) in a list. Returns an empty list if this stage has not started.
  */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
@@ -320,8 +323,8 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // With the rule `target change`, the ledger has an entry for web-9, because the upgrade to the former target still
-  // runs (U12).
+  // With the rule `target change`, the upgrade of web-9 to the former target still runs, so the ledger has an entry for
+  // it (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -330,8 +333,8 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
 }
 
 /**
- * Returns the time in ms at which the upgrade of web-9 failed. The failure is recent while the rule `back-off` is
- * active.
+ * Returns the time in ms at which the upgrade of web-9 failed. With the rule `back-off`, the collector must still wait
+ * before its retry.
  */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;

@@ -131,7 +131,9 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/** Returns the kind of stop in the ledger after the next decision, and the version to which web-9 is rolled back. */
+/**
+ * Makes one decision. Returns the kind of stop that the ledger then has, and the version to which web-9 is rolled back.
+ */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
@@ -168,9 +170,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/**
- * Expects that the status counts web-9 as in progress, and in no other state, while an upgrade to another target runs.
- */
+/** Expects that the status counts web-9 only as in progress while an upgrade of web-9 to another target runs. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -193,7 +193,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** Pairs of rules that only simulations test: a new target ends a rollback, which a single decision cannot show. */
+/** Pairs of rules that only simulations test. A new target ends a rollback, which one decision cannot show. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));

@@ -6,8 +6,8 @@ import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.t
 import { minuteMs } from './builders.ts';
 
 /**
- * Returns the duration of an upgrade in ms that the operator estimates from earlier upgrades. Each pair has the age of
- * an upgrade when the operator saw its end, and its age when the operator last saw it running.
+ * Returns the estimated duration of an upgrade in ms. Each pair describes an earlier upgrade: its age when it was first
+ * seen as ended, and its age when it was last seen running.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();

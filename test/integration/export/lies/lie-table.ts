@@ -109,8 +109,8 @@ function isNear(left: Row, right: Row): boolean {
 }
 
 /**
- * Returns a false row that has the size of `row`. Its message time and receipt time are 1 ms after the time of another
- * row (`foreign`).
+ * Returns a row of the same size as `row`, but with other content. Its message time and receipt time are 1 ms after the
+ * time of the row `foreign`.
  */
 function forged(row: Row): Row {
   const atMs = String(timeOf(foreign) + 1);

@@ -12,7 +12,8 @@ describe('a lying service', () => {
 });
 
 describe('a lying service, if the export searches by receipt time', () => {
-  // The two rows are in the same period of ten minutes, so exchanging their times does not change the period's sums.
+  // If two rows of the same ten-minute period exchange their times, the sums of this period stay the same. The export
+  // cannot detect this.
   const undetectable = ['two rows of different sizes have the time of each other'];
   const cases = Object.entries(lies).filter(
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),

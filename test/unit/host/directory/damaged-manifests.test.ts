@@ -197,7 +197,10 @@ describe('a file that is rewritten slowly (D2)', () => {
 `;
   const stages = (host: DirectoryHost) => get(host, 'web').spec.strategy?.stages?.map(({ name }) => name);
 
-  /** Texts of the new manifest up to a point at which a slow writer pauses. Each text is a valid manifest by itself. */
+  /**
+   * Beginnings of the new manifest. A slow writer may pause at the end of each of them, and each is a valid manifest by
+   * itself.
+   */
   const pauses: readonly (readonly [string, string, lacks: string])[] = [
     ['before a field', staged.replace(/ {2}strategy.*/s, ''), 'spec.strategy of CollectorVersionPolicy logging/web'],
     [

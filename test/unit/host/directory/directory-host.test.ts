@@ -455,8 +455,8 @@ describe('a directory that is moved away during a write', () => {
   }
 
   /**
-   * Advances the clock long enough for missing manifests to count as deleted. An unreadable directory must prevent the
-   * deletion (D3).
+   * Waits until missing manifests would count as deleted. While the directory is unreadable, nothing may be deleted
+   * (D3).
    */
   async function outlast({ clock }: Workplace, host: DirectoryHost): Promise<void> {
     await host.refresh();

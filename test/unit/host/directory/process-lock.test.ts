@@ -78,7 +78,7 @@ describe('another process', () => {
 
   test('a killed process whose parent has not noticed is replaced, too', async () => {
     const place = new Workplace();
-    // The killed process stays a zombie, because its parent never waits for child processes.
+    // The killed process remains as a zombie, because its parent process never collects its exit status.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
     const command = `"${process.execPath}" "${script}" "${place.directory}" & exec sleep 600`;
     const parent = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });

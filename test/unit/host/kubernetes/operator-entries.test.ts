@@ -187,8 +187,8 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In one hour, an operator asks at most seven times whether the other operator runs. Each question and each answer is
-  // one write of a status.
+  // In an hour, an operator asks at most seven times whether the other operator runs. Each question and each answer is
+  // a status write, so at most 14 writes follow.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

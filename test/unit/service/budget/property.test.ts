@@ -63,8 +63,8 @@ const history = fc.record({
     },
   ),
   /**
-   * End of the first process; null if it does not end. With `forced`, the process is killed. Otherwise, it ends after
-   * its requests.
+   * Replacement of the first process; null if it keeps running. If `forced` is true, the first process is killed while
+   * its requests run. Otherwise, it ends after its requests.
    */
   failover: fc.option(
     fc.record({
@@ -94,7 +94,7 @@ class World {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** The history lasts at least `leastMs`. The server takes at least `slowMs` for a keep-alive. */
+  /** The run takes at least `leastMs`. The server takes at least `slowMs` to answer a keep-alive. */
   constructor(history: History, pace: { readonly leastMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -122,7 +122,10 @@ class World {
     return [budget, { a: budget.key('a'), b: budget.key('b') }];
   }
 
-  /** Replaces the process. With `forced`, the old process is killed during its requests. */
+  /**
+   * Replaces the process. If `forced` is true, the old process is killed while its requests run. Otherwise, its
+   * requests end first.
+   */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
     for (const polls of this.#jobs.splice(0)) polls.stop();
@@ -208,8 +211,8 @@ class World {
 
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // In a history with rejections, status requests do not stall. Otherwise, two keep-alives in a row could fail, and
-    // the service would cancel the search job.
+    // If the server also rejects requests, no status request stalls. Otherwise, two keep-alives in a row could fail,
+    // and the service would cancel the search job.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -229,7 +232,8 @@ class World {
   }
 
   /**
-   * Returns the delays and the answer of a request. The request arrives within the network time that the budget allows.
+   * Chooses at random how the server handles a request: the delays, the answer, and the time of arrival within the
+   * allowed network delay.
    */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
@@ -253,8 +257,8 @@ class World {
   }
 
   /**
-   * Returns a random processing time up to `mostMs`. Returns 0 if the server stalls in this history, because a varying
-   * time would hide the effects of a stall (B1).
+   * Returns a random processing time up to `mostMs`. Returns 0 if the server stalls in this run, because random times
+   * would hide violations after a stall (B1).
    */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
@@ -262,8 +266,8 @@ class World {
   }
 
   /**
-   * Returns whether the server rejects the request. Only job creations are rejected several times in a row, because
-   * search jobs would otherwise miss their keep-alives.
+   * Returns whether the server rejects the request. Except for job creations, it never rejects two requests in a row,
+   * because search jobs would miss their keep-alives.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
@@ -319,8 +323,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The limit is a sum: a request class counts as late after 2 s, one request of each class takes 6 s, and
-          // bursts take 1.5 s.
+          // A request class counts as late after 2 s. After that, one request of each class takes 6 s, and bursts take
+          // 1.5 s.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),

@@ -59,7 +59,8 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // A TLS handshake shows after 250 ms that the listings have arrived. The task statuses are sent one second later.
+    // After 250 ms, a TLS handshake proves that the listings have arrived at the server. The task statuses are sent one
+    // second later.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -176,7 +177,8 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // A TLS handshake shows after 250 ms that the request has arrived. The slot of the request becomes free 10 s later.
+    // After 250 ms, a TLS handshake proves that the request of the released slot has arrived. The slot becomes free 10
+    // s later.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -357,7 +359,8 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Between 2 s and 3.5 s, every second request is a listing. Later, every fourth request is a listing.
+    // Listings count as late after 2 s, and then get every second start. From 3.5 s, keep-alives are in danger, and
+    // listings get every fourth start.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -474,7 +477,8 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // After the rejection, one request may start every 20 s. Ten seconds later, one request may start every 13.3 s.
+    // After the rejection, the rate falls to one request per 20 s. Ten seconds later, it rises to one request per 13.3
+    // s.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 

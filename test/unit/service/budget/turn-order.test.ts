@@ -31,7 +31,8 @@ test('at most three keep-alives precede waiting pages, and again after as many p
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
   for (let one = 0; one < 10; one++) next(page);
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
-  // Keep-alives that are sent while no page waits do not count towards the maximum of three keep-alives in a row.
+  // At most three keep-alives in a row may be sent while a page read waits. Keep-alives without a waiting page read do
+  // not count.
   for (let one = 0; one < 10; one++) next(page);
   for (let one = 0; one < 50; one++) next(poll);
   expect(both()).toBe('keepAlive');

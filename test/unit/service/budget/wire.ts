@@ -22,8 +22,7 @@ export interface Fate {
   /** Time in ms for which the server still works on a cancelled request. */
   readonly afterMs?: number;
   /**
-   * When `patienceMs` have passed, the budget may cancel the request. The server then stops its work after another
-   * `afterMs`.
+   * After `patienceMs`, the budget may cancel the request. The server still works on the request for another `afterMs`.
    */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
@@ -128,7 +127,7 @@ export class Wire {
     return this.send(key, requestClass, await budget.acquire({ class: requestClass, path: this.path }), fate);
   }
 
-  /** Closes all connections. The server still finishes the first `lingering` requests of each API key. */
+  /** Closes all connections. The server still completes the first `lingering` requests of each API key. */
   kill(lingering: number): void {
     const nowMs = this.#clock.monotonic();
     const left = new Map<string, number>();
@@ -141,7 +140,7 @@ export class Wire {
 
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // Requests in the last nanosecond of the span are not counted, because their times have rounding errors.
+    // Tolerates rounding errors: a request in the last nanosecond of the span is not counted.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;

@@ -8,8 +8,8 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
 /**
- * Starts keep-alives that never get an answer. If `gives` is true, the client cancels a keep-alive as soon as the
- * budget asks for it.
+ * Starts keep-alives that never get an answer. If `gives` is true, the client cancels a keep-alive when the budget
+ * requests it.
  */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
@@ -47,7 +47,7 @@ describe('status requests whose patience has ended', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // A TLS handshake shows after 250 ms that the cancelled keep-alives have arrived. Their slots become free 2 s
+    // After 250 ms, a TLS handshake proves that the cancelled keep-alives have arrived. Their slots become free 2 s
     // later.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[1, 2], []]);
@@ -106,7 +106,8 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // A TLS handshake shows after 250 ms that the request has arrived.
+    // After 250 ms, a TLS handshake proves that the cancelled request has arrived. Its slot becomes free `heldMs`
+    // later.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -19,8 +19,8 @@ const finished: JobProgress = {
 const records = [new Map([['_count', '7']])];
 
 /**
- * Reads the records of a search job. The search ends with the status `atEnd`, which changes to `afterwards` while the
- * records are read.
+ * Reads the result of an aggregation. Its search job ends with the status `atEnd`, which changes to `afterwards` while
+ * the result is read.
  */
 async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
   const events: string[] = [];

@@ -123,7 +123,9 @@ export class FakePermit implements JobPermit {
   }
 }
 
-/** Delivers a page of a search job with `total` rows. A page has at most `most` rows. */
+/**
+ * Returns a function that delivers result pages of a search job with `total` rows. Each page has at most `most` rows.
+ */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));

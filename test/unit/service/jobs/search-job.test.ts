@@ -1,4 +1,7 @@
-/** Tests one search job: status requests, lost answers, its end and its deletion (B4, E5, 3.1, 4.5). */
+/**
+ * Tests a search job: its status requests, lost answers, its end and its deletion (B4, E5, sections 3.1 and 4.5 of the
+ * service's specification).
+ */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
@@ -27,7 +30,7 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   return { clock, fake, permit, job, seen };
 }
 
-/** Returns the status after `elapsedMs` of a search job that ends after `durationMs`. */
+/** Returns the status of a search job that takes `durationMs`, at the time `elapsedMs` after its start. */
 function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   const part = Math.min(1, elapsedMs / durationMs);
   const startMs = order.toMs - Math.floor(part * 100) * 1_000;

@@ -279,7 +279,8 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // Nine requests take less than 3.5 s at the full rate of four per second.
+  // At four requests per second, nine requests take less than 3.5 s. A slower answer would mean that the rate was
+  // reduced.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);
@@ -389,8 +390,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // If answers are slow (`delay`), the concurrency is not checked, because the service still works on cancelled
-    // requests that the budget no longer counts (B2).
+    // With the fault `delay`, the concurrency is not checked. The service still works on cancelled requests, which the
+    // budget no longer counts (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

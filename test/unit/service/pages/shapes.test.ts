@@ -217,7 +217,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // Another row follows the invalid row, because the scanner uses a faster path for every row but the last.
+  // Each invalid row is followed by another row, because the scanner reads all rows but the last on a faster path.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],

@@ -11,8 +11,8 @@ const rejection = toServiceError('listCollectors', { outcome: 'unauthorized', ad
 const newCall = (signal?: AbortSignal): Call => ({ operation: 'listCollectors', path: '/v1/x', signal });
 
 /**
- * Returns a key check after the service has rejected the key once. The call `first` may check the key again, and the
- * calls in `waiting` wait for the result.
+ * Returns a key check whose key the service has rejected once. The call `first` checks the key again, and the calls in
+ * `waiting` wait for its result.
  */
 async function rejected(waiting: readonly Call[]) {
   const check = new KeyCheck();
