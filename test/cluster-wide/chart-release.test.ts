@@ -110,9 +110,7 @@ async function kept(namespace: string): Promise<readonly string[]> {
   return objects.map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
 }
 
-/**
- * Number of collectors, large enough that the rollout still runs when the chart is uninstalled, even on a busy machine.
- */
+/** Number of collectors. The rollout must still run when the chart is uninstalled, even on a busy machine. */
 const fleetSize = 30;
 
 test('Helm adopts an installation by kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({

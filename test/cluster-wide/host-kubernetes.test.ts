@@ -23,7 +23,7 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Counts the answers of the API server by method, resource and outcome. */
+/** Records which answers the API server gave, by method, resource and outcome. */
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;
@@ -307,7 +307,9 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/** Sends each request to the API server for which an export in a Kubernetes Job needs rights. */
+/**
+ * Sends each request to the API server that an export in a Kubernetes Job needs. A missing right makes a request fail.
+ */
 async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
@@ -379,7 +381,8 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
 }
 
 /**
- * Deletes everything that a new operator has to create. If `hasLease` is true, the lease remains, but without a holder.
+ * Deletes the objects that a new operator creates by itself. If `hasLease` is true, the Lease remains, but without a
+ * holder.
  */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));

@@ -22,7 +22,7 @@ const onlyOfHelm = [
   'helm.sh/resource-policy',
 ];
 
-/** Returns objects by kind, namespace and name, without the labels and annotations of Helm. */
+/** Returns the objects by kind, namespace and name, without the labels and annotations that Helm adds. */
 function comparable(objects: readonly RenderedObject[]): Readonly<Record<string, unknown>> {
   const withoutHelm = (map: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(Object.entries(map).filter(([name]) => !onlyOfHelm.includes(name)));
@@ -81,8 +81,8 @@ describe('the chart renders the objects of', () => {
     const namespaced = { crds: { install: false }, namespaces: ['logging'] };
     const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
-    // Kustomize cannot write the namespace as the value of this environment variable, so the base refers to the pod's
-    // field.
+    // The kustomize base takes this environment variable from the pod's field `metadata.namespace`, because kustomize
+    // cannot insert the namespace as a value. The chart inserts it.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -160,7 +160,7 @@ interface Schema {
 const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** Setting of the chart that contains no other settings. `path` is its path in `values.yaml`. */
+/** Setting of the chart that has no settings below it. `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: Schema;
@@ -185,8 +185,8 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
 }
 
 /**
- * Returns the example of each value. Examples that turn off a feature are omitted, because they would remove objects
- * that other examples configure.
+ * Returns chart values in which each setting has its example. Examples that turn off a feature are omitted, because
+ * they would remove objects that other examples configure.
  */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
@@ -295,7 +295,7 @@ describe('values.schema.json', () => {
   }
 
   test('has only examples that appear in the rendered objects', async () => {
-    // The CRDs are left out, because many of the example values also occur in their long texts.
+    // The CRDs are not rendered, because many example values also occur in their long descriptions.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });

@@ -75,7 +75,7 @@ test.concurrent('a full ResourceQuota delays the Job, and the export says so', a
   const quotas = `/api/v1/namespaces/${namespace.name}/resourcequotas`;
   const hard = { 'count/jobs.batch': '0' };
   await callApi('POST', quotas, { metadata: { name: 'jobs' }, spec: { hard } });
-  // The test writes the status of the quota itself, because the test cluster has no quota controller.
+  // The test writes the quota's status itself, because no quota controller runs in the test cluster.
   await callApi('PATCH', `${quotas}/jobs/status`, { status: { hard, used: { 'count/jobs.batch': '0' } } }, merge);
   await operator('logfleet-0', [], { env });
   await applyExport(namespace, tenant);

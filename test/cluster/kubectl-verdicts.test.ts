@@ -260,7 +260,7 @@ const impossibleTimes = [
 const farTimes = ['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '999999999999000'];
 const strictCrons = ['0 22 30 2 *', '0 22 31 4,6 *', '0 22 * DEC-JAN *', '0 22 * * FRI-MON'];
 
-/** Files that only `validate` refuses, as `docs/cli.md` lists them. */
+/** Files that `validate` refuses but the API server accepts. `docs/cli.md` lists these cases. */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],

@@ -24,7 +24,10 @@ interface ClusterRole {
   readonly rules?: readonly object[];
 }
 
-/** The test cluster has no controller that aggregates ClusterRoles. */
+/**
+ * Returns the rules that are aggregated into the ClusterRole `to`. In the test cluster, no controller aggregates
+ * ClusterRoles.
+ */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
   const all = body.items as readonly ClusterRole[];

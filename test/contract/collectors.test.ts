@@ -18,7 +18,10 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** Returns the body of a request for an upgrade. The collector id may have 64 bits. */
+/**
+ * Returns the request body that starts an upgrade. The collector id is text, because a 64-bit number does not fit into
+ * a number of JavaScript.
+ */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
@@ -28,7 +31,7 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** Requests an upgrade, and returns a function that reads its task. */
+/** Requests an upgrade. Returns a function that reads the state of the upgrade task. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;
@@ -68,7 +71,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // A real deployment may omit any field of a collector.
+    // A real deployment may omit this field in some or all collectors.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -267,7 +270,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // The service gives the request time in seconds or in milliseconds, in the field `requestTime` or `requestedTime`.
+    // The service states the request time in `requestTime` or in `requestedTime`, and in seconds or in milliseconds.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;
@@ -309,7 +312,7 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /** Statuses of upgrade tasks that have not ended, each with the setting of the simulator that produces the status. */
+  /** Statuses of upgrade tasks that have not ended. Each status comes with the simulator setting that produces it. */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

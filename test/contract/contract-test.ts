@@ -6,7 +6,7 @@ import { type Deployment, onSimulator, openRealDeployment } from './deployment.t
 import type { Received } from './https-client.ts';
 import { openSimulator, type SimulatedDeployment } from './simulated-deployment.ts';
 
-/** Opens the deployment that the environment names, or else a simulator. */
+/** Connects to the real deployment that the environment variables name. Without these variables, starts a simulator. */
 export function openDeployment(): Promise<Deployment> {
   return onSimulator ? openSimulator() : openRealDeployment();
 }
@@ -51,8 +51,8 @@ export function expectNoPage(received: Received, status: 400 | 404): void {
 }
 
 /**
- * Expects the error code either as the code of the body or as the code of one of its errors, because deployments use
- * both forms.
+ * Expects an error with this code. Some deployments state the code in the body itself, and others in the list `errors`
+ * of the body.
  */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];

@@ -16,12 +16,14 @@ import { HttpsClient, type Received, type SendOptions } from './https-client.ts'
 
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
-/** True if the suite runs on the simulator, which can show all behaviour of the contract. */
+/**
+ * True if the contract tests run on the simulator, which can show all specified behaviour. A real deployment cannot.
+ */
 export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Sample of messages that fills more than one small page on the simulator. */
+  /** Search that finds the sample messages. On the simulator, there are more of them than fit on one small page. */
   readonly logs: LogSample;
   /** Collector that may be upgraded to the latest build; undefined if there is none. */
   readonly upgradableCollector: string | undefined;

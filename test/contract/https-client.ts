@@ -12,7 +12,7 @@ export interface SendOptions {
   readonly body?: string | Uint8Array;
   /** Headers of the request. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Credentials for this request instead of the default ones; null for none. */
+  /** Credentials that replace the default ones; null to send no credentials. */
   readonly credentials?: string | null;
   readonly baseURL?: string;
   readonly signal?: AbortSignal;

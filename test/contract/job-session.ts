@@ -5,10 +5,10 @@ import type { Received, SendOptions } from './https-client.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Body of a request for a search job. An undefined value removes a field. */
+/** Body of a request that creates a search job. Fields with the value undefined are not sent. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/** Returns the body of a request for a search job that finds the sample of messages. */
+/** Returns the body of a request that creates a search job for the sample messages. */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
@@ -70,7 +70,7 @@ export class JobSession {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
 
-  /** Sends a request for the search job. `under` is appended to its path. */
+  /** Sends a request to the path of the search job, followed by `under`. */
   async send(method: string, under = '', { headers = {}, ...options }: SendOptions = {}): Promise<Received> {
     const cookie = this.#cookies.size > 0 ? { cookie: this.cookie } : {};
     const path = `${jobsPath}/${this.id}${under}`;

@@ -1,4 +1,4 @@
-/** Tests the request limits of the service, most of them only on the simulator. */
+/** Tests the request limits of the service. Most of these tests run only on the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -15,7 +15,7 @@ afterAll(() => service.close());
 const upgrades = '/v1/collectors/upgrades';
 const hourMs = 3_600_000;
 
-/** By default, the simulator applies the limits of the real service. */
+/** The limits are empty, so the simulator applies the limits of the real service. */
 const limits = {};
 const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
 
@@ -89,7 +89,7 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Checks that the service runs at most `most` search jobs, and accepts another one after one has been deleted. */
+  /** Checks that the service runs at most `most` search jobs at once, and that deleting one makes room for another. */
   async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
     for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

@@ -1,4 +1,4 @@
-/** Functions and types with which the contract tests read the fields of messages in result pages. */
+/** Helpers with which the contract tests read message fields from result pages. */
 
 export interface FieldDescriptor {
   readonly name: string;

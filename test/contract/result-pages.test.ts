@@ -1,4 +1,6 @@
-/** Tests the service's pages of messages and of aggregation rows, on the simulator or on a real deployment. */
+/**
+ * Tests the result pages of the service, with messages or aggregation rows, on the simulator or on a real deployment.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';

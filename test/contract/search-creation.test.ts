@@ -102,8 +102,8 @@ describe('4.1 create a search job', () => {
     test('false is the default', async ({ skip }) => {
       const found = await countOf({});
       expect(await countOf({ byReceiptTime: false })).toBe(found);
-      // The simulator receives some messages minutes after their message time, so a search by receipt time finds a
-      // different number of messages.
+      // In the simulator, some messages are received minutes after their message time. A search by receipt time
+      // therefore finds a different number of messages.
       expectThere(skip, (await countOf({ byReceiptTime: true })) !== found, 'messages that are received late');
     });
   });

@@ -1,4 +1,4 @@
-/** Runs the contract tests against the simulator, whose clock a test advances. */
+/** Starts a simulator for the contract tests. The tests advance its clock. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,7 +34,9 @@ export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogD
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** Collectors that fill two pages of the collector list. The service refuses to upgrade some of them. */
+/**
+ * Collectors of the simulator, enough for two pages of the collector list. The service refuses to upgrade some of them.
+ */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },
@@ -42,10 +44,10 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/** Limits of a simulator that accepts any number of requests. */
+/** Request limits that are turned off, so that tests can send any number of requests. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
-/** Starts a simulator. The scenario replaces the defaults of this file. */
+/** Starts a simulator with the default scenario of the contract tests. Fields of `scenario` replace the defaults. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);

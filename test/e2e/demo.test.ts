@@ -41,7 +41,7 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** Returns the line of the report that starts with these words, with single blanks. */
+/** Returns the line of the report that starts with `start`. Several spaces in a row are replaced by one. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));
@@ -63,7 +63,7 @@ describe('the demo', () => {
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 3 /);
     expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 40 /);
-    // Three collectors always fail and twelve are offline.
+    // Fifteen collectors keep an old version, because three always fail and twelve are offline.
     expect(row('19.253-26')).toBe('19.253-26 15 9');
     expect(row('19.318-6')).toBe('19.318-6 14 6');
     expect(row('19.361-20')).toBe('19.361-20 11 0');

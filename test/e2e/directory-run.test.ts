@@ -162,7 +162,8 @@ describe.concurrent('actions of a person', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // If the operator were not paused, it would start another upgrade before it reads the builds again.
+    // Waits until the operator reads the builds again. Without the pause, it would have started another upgrade by
+    // then.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

@@ -1,4 +1,4 @@
-/** Continues a rollout and an export from the state that each earlier release has stored. */
+/** Tests that this version continues a rollout and an export from the state that an earlier release has stored. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -58,8 +58,8 @@ describe.each(releases)('from the state of %s', (release) => {
     const files = world.manifest().intervals.flatMap((interval) => interval.files.map(({ name }) => name));
     const ofRelease = objects.flatMap(([name]) => /\/(data\/.*)$/.exec(name)?.[1] ?? []);
     expect(ofRelease.length).toBeGreaterThan(5);
-    // The earlier release was killed, possibly after it had written files whose interval it had not committed. The
-    // manifest may omit these files.
+    // The earlier release was killed, possibly between writing files and committing their interval. Such files may be
+    // missing in the manifest.
     const committed = objects.filter(([name]) => name.includes('/commits/')).length;
     expect(ofRelease.filter((name) => files.includes(name)).length).toBeGreaterThanOrEqual(committed);
   });

@@ -28,7 +28,7 @@ export type InputSeries = Readonly<Record<string, string>>;
 
 export interface AlertTest {
   readonly name: string;
-  /** Interval between two values of a series, such as `1m`. */
+  /** Interval between two consecutive values of a series, such as `1m`. */
   readonly interval: string;
   /** Unix time in seconds of the first values. */
   readonly startSeconds?: number;
@@ -37,7 +37,7 @@ export interface AlertTest {
 }
 
 export interface AlertQuery {
-  /** Time at which the query is evaluated, counted from the first value of the series, such as `90m`. */
+  /** Time at which the query is evaluated, such as `90m`. It is counted from the first value of the series. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */
@@ -47,12 +47,15 @@ export interface AlertQuery {
 /** PromQL query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
-/** Returns a query for the alerts that have fired in the last `range`, such as `1h`. */
+/** Returns a query that finds the alerts that have fired in the last `range`, such as `1h`. */
 export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
 }
 
-/** Evaluates all alerts on the series of each test, and compares the results of its queries with the expected ones. */
+/**
+ * Runs promtool on all tests. It evaluates the alerts on the series of a test, and compares the results of the test's
+ * queries with the expected results.
+ */
 export function testAlerts(tests: readonly AlertTest[], evaluationInterval = '1m'): Promise<PromtoolResult> {
   return withRules((directory) => {
     const file = join(directory, 'tests.yaml');

@@ -15,7 +15,7 @@ import {
 
 interface AlertCase {
   readonly series: InputSeries;
-  /** Time at which the problem already exists, but the alert must not fire yet. */
+  /** Time at which the problem already exists, but is too recent for the alert to fire. */
   readonly before?: string;
   /** Time at which the alert fires. */
   readonly fires: string;

@@ -65,8 +65,8 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
 }, async () => {
   const world = healthyWorld();
   let operator: ScrapedOperator & { readonly replica: Replica };
-  // The operator runs without leader election, because renewing a lease every 2 s would take most of the time of the
-  // test.
+  // The operator runs without leader election, because the simulation of a lease renewal every 2 s would take most of
+  // the test's time.
   const start = () => {
     const metrics = new PrometheusMetrics();
     const replica = world.world.start({ metrics });

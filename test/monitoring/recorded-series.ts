@@ -5,7 +5,7 @@ import { alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
 
 const used = new Set(alertRules.flatMap(({ expr }) => metricsIn(expr)));
 
-/** Operator whose metrics are scraped. `name` is the name of its pod. */
+/** Operator whose metrics are scraped, with the name of its pod. */
 export interface ScrapedOperator {
   readonly name: string;
   readonly metrics: PrometheusMetrics;

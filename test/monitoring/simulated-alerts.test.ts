@@ -33,7 +33,7 @@ interface Problem {
   readonly endsMs?: number;
   /** True if the operator has a webhook for notifications. */
   readonly notifies?: true;
-  /** False while Prometheus cannot scrape the operator. */
+  /** If false, Prometheus cannot scrape the operator. */
   readonly isScraped?: false;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Runs a cluster-wide and a namespaced installation over the same namespace, each with the rights that its manifests grant (L2). The test has
- * a control plane of its own, because a cluster-wide operator would also act on the resources of other tests.
+ * Runs a cluster-wide and a namespaced installation in the same namespace, each with the access rights from its
+ * manifests (L2). The test has its own control plane, because a cluster-wide operator would also act on the resources
+ * of other tests.
  */
 import { expect } from 'vitest';
 import { conditionOf, Namespace } from '../e2e/support/cluster.ts';
@@ -39,7 +40,7 @@ test('two installations report each other on every resource, and only the first 
   await namespace.apply(namespace.secretManifest(tenant, { baseURL: way.url }), policyOf(names[0] as string));
   await way.more(first, 1);
   await operate(namespaced);
-  // The operators run now, so both of them see each of the following policies as soon as it is created.
+  // Both operators run before the policies are created, so both of them see each new policy immediately.
   for (const name of names) {
     await namespace.apply(policyOf(name));
     const { status } = await namespace.reason(name, 'OtherOperator', 'OtherOperator');

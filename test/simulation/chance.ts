@@ -6,7 +6,8 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Similar seeds produce similar first numbers, so the first eight numbers are discarded.
+    // Similar seeds give similar first numbers. These numbers are discarded, so that similar seeds give different
+    // simulations.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 

@@ -21,7 +21,7 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** State of the service, the policies and the ledgers at one time of a simulated run. */
+/** State of the service, the policies and the ledgers at one time during a simulation. */
 export interface Truth {
   /** Time in ms since the start of the simulated run. */
   readonly nowMs: number;
@@ -36,7 +36,7 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // Some collectors go offline during an upgrade and never return. Their upgrades never end, so they are ignored.
+  // Ignores collectors that went offline during an upgrade and never return, because their upgrades never end.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
   // When a watch silently stops, the process notices a changed policy only after the watch times out.
@@ -167,7 +167,7 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Returns whether the number of failed upgrades may have exceeded `maxFailures`. */
+/** Returns whether more upgrades may have failed than `maxFailures` allows. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
   // A stopped rollout does not continue when a user raises `maxFailures` later.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
@@ -201,7 +201,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // A collector that goes offline during the soak may count as failed instead of updated.
+  // A collector that goes offline during the soak may count as failed, although it runs the target version.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
@@ -210,7 +210,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   // When the service offers only one build, no list shows which collectors run it (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A ledger restored from a backup may lack upgrade attempts (U12).
+  // After a restore from a backup, the ledger may lack upgrade attempts (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -223,7 +223,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
-  // A policy counts each collector that it upgraded, even if no list shows the collector (U7, U12).
+  // The status must count at least the collectors that the policy upgraded, even if no list shows them (U7, U12).
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
@@ -255,7 +255,7 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   ];
 }
 
-/** Returns whether an event of this run removes collectors. */
+/** Returns whether a planned event removes collectors from the service. */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
@@ -265,7 +265,10 @@ function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
-/** Returns whether a collector's version decides which of two policies owns the collector. */
+/**
+ * Returns whether the owner of a collector can depend on the collector's version, because several policies exist and
+ * some select by version.
+ */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);
 }
@@ -313,7 +316,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** Time in ms within which every process notices a changed policy. */
+/** Maximum time in ms after which every process has noticed that a policy changed. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
@@ -328,8 +331,8 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 }
 
 /**
- * Returns the reason why a collector may run another version than the target at the end; undefined if it must run the
- * target.
+ * Returns the reason why a collector need not run the target version at the end of the simulation. Returns undefined if
+ * the collector must run it.
  */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
@@ -348,7 +351,7 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // An upgrade without an answer times out, and the collector may run either version (U5).
+  // If an upgrade request got no answer, the attempt times out. The collector may then run either version (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
@@ -358,7 +361,7 @@ function excuseFor(
   return undefined;
 }
 
-/** Reasons of the `Ready` condition that explain why a rollout is not complete. */
+/** Reasons of the `Ready` condition with which a rollout may stay incomplete. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',
@@ -379,7 +382,7 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/** Returns whether the collector's last upgrade timed out. The ledger stores this outcome as the number 2. */
+/** Returns whether the last upgrade of the collector timed out, which the ledger stores as the number 2. */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

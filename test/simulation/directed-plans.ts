@@ -117,7 +117,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       replicas: 2,
       actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
-  /** The process is killed at one of its requests, and a new process starts at once. */
+  /** The process is killed at one of its requests. A new process replaces it immediately. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
     plan(seed, {
@@ -178,7 +178,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   /** Upgrade tasks report an undocumented status code, and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Successful upgrades end only after the operator has marked them as timed out. */
+  /** Upgrades succeed so late that the operator has already marked them as timed out. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -241,7 +241,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         talks: { at: '110s', patch: silence(true) },
       },
     }),
-  /** The selector matches a collector only until the collector is upgraded. */
+  /** The policy selects collectors by their old version, so an upgraded collector no longer matches. */
   selected: (seed) =>
     plan(seed, {
       count: 10,
@@ -343,7 +343,10 @@ const rolloutDirections: typeof directions = {
         { kind: 'settings', atMs: 60_000, paused: false },
       ],
     }),
-  /** The rollout has three stages: by size, by selector, and a last one that needs an approval. */
+  /**
+   * The rollout has three stages. The first is defined by size, the second by a selector, and the last one needs an
+   * approval.
+   */
   staged: (seed, chance) =>
     plan(seed, {
       count: 14,
@@ -390,7 +393,9 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '20s' },
       ],
     }),
-  /** Collectors of the first stage are removed from the service, or deselected by the policy. */
+  /**
+   * Collectors of the first stage leave it: they are removed from the service, or the policy no longer selects them.
+   */
   leaving: (seed, chance) => {
     const exclude = (atMs: number, matchNames: readonly string[]) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { exclude: [{ matchNames }] } } }) as const;
@@ -447,7 +452,7 @@ const rolloutDirections: typeof directions = {
     ]);
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
-  /** A user changes the stages in the spec during the rollout. Started stages stay as they are. */
+  /** A user edits the stages in the spec during the rollout. Stages that have started must not change. */
   edited: (seed, chance) => {
     const stage = (name: string) => ({
       name,
@@ -475,7 +480,7 @@ const rolloutDirections: typeof directions = {
       actions: [edit(chance.whole(2_000, 20_000)), edit(chance.whole(20_000, 60_000)), kill],
     });
   },
-  /** The rollout stops in its last stage. Then the target changes and changes back. */
+  /** The rollout stops in its last stage. Then a user sets another target, and later sets the first target again. */
   stoppedAndReturned: (seed, chance) => {
     const patch = (atMs: number, version: string) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { target: { version } } } }) as const;
@@ -671,7 +676,7 @@ function failing(
   return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
 }
 
-/** Makes the first `count` collectors go offline, each `afterMs` after its upgrade. */
+/** Makes each of the first `count` collectors go offline `afterMs` after its upgrade. */
 function dyingOf(count: number, afterMs: number): HistoryPlan['deaths'] {
   const names = Array.from({ length: count }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
   return names.map((name) => ({ name, afterMs, againAfterMs: undefined }));

@@ -28,7 +28,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   // upgrade is permitted.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // If the policy changed before the second upgrade, this upgrade may belong to another rollout.
+  // If the policy changed between the two upgrades, they may belong to different rollouts.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,

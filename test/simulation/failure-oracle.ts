@@ -80,8 +80,8 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
 }
 
 /**
- * Returns the time in ms at which the rollout last completed. A completion resets the count of failures. Returns 0 if
- * there was none.
+ * Returns the time in ms at which the rollout last completed and its count of failures was reset. Returns 0 if it never
+ * completed.
  */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
@@ -92,12 +92,15 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
 
 /** Time in ms after which a process has certainly evaluated the outcome of an upgrade that it received. */
 const decidedMs = 10;
-/** Time in ms that a process needs to write an outcome to the ledger. */
+/** Maximum time in ms that a process needs to write the outcome of an upgrade to the ledger. */
 const writtenMs = 20_000;
 /** Maximum time in ms until a process notices that a user retried the rollout. */
 const forgivenMs = 60_000;
 
-/** Counts the attempts whose outcome a process knew when it started an upgrade. */
+/**
+ * Counts outcomes of earlier upgrade attempts. Only outcomes that the process knew when it started this upgrade are
+ * counted.
+ */
 function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
   const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
@@ -131,7 +134,10 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
  */
 const examinedMs = 10_000;
 
-/** Returns when the process certainly knew that an attempt had timed out (U5); undefined if it may not know. */
+/**
+ * Returns the time in ms at which the process must have known that the attempt had timed out (U5). Returns undefined if
+ * the process may not know it.
+ */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
   const { answer, process, collectorId, toVersion } = one;
@@ -145,8 +151,8 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
 }
 
 /**
- * Returns whether the process knew this outcome of an upgrade task. It knew the outcome if it received it, or had time
- * to read it from the ledger.
+ * Returns whether the process knew this status of an upgrade task. It either received the status itself, or had time to
+ * read it from the ledger.
  */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;

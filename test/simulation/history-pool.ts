@@ -15,7 +15,7 @@ export interface HistoryBatch {
 const usualProcessorMs = 30_000;
 /** Maximum real time in ms of a simulation that waits without using processor time. */
 const longestMs = 5 * 60_000;
-/** Interval in ms at which the processor time of a thread is read. */
+/** Interval in ms at which the pool reads how much processor time a thread has used. */
 const readEveryMs = 500;
 
 /**
@@ -39,7 +39,7 @@ export const scheduleHistories = new URL('./schedules/history-worker.ts', import
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
-  /** `mutations` change the program. Without them, the unchanged program runs. */
+  /** Applies `mutations` to the program. Without mutations, the original program runs. */
   constructor({ threads, mutations = [], worker, longestProcessorMs = usualProcessorMs }: HistoryPoolOptions) {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
@@ -65,7 +65,10 @@ export class HistoryPool {
   }
 }
 
-/** Worker thread that starts with its first simulation. If the thread ends, the next simulation starts a new thread. */
+/**
+ * Worker thread for simulations. The first simulation starts the thread. If the thread ends, the next simulation starts
+ * a new one.
+ */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -134,7 +137,9 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
   });
 }
 
-/** Calls `tell` if the simulation takes too long. Returns a function that ends this check. */
+/**
+ * Calls `tell` with the reason if the simulation takes too long. Returns a function that stops watching the simulation.
+ */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;
   let beforeMs: number | undefined;

@@ -10,10 +10,10 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms from the last fault until each policy is complete or its status says why not. */
+/** Maximum time in ms from the last fault until each policy is complete, or its status says why it is not complete. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which all policies must stay complete after they are complete for the first time. */
+/** Time in ms for which the policies must stay complete after all of them are complete. */
 const restMs = 90_000;
 
 export interface HistoryResult {
@@ -37,7 +37,9 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Waits until each policy is complete, or its status says why not. Then checks that this does not change. */
+/**
+ * Waits until each policy is complete, or its status says why it is not complete. Then checks that this result stays.
+ */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
@@ -64,7 +66,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/** Returns whether an upgrade may succeed long after it timed out (U6). */
+/** Returns whether an upgrade may still succeed long after the operator has marked it as timed out (U6). */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

@@ -4,11 +4,11 @@ import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A restored ledger may lack upgrades that still run, so the operator may start more than `maxInProgress` allows.
+  // After a restore, the ledger may lack upgrades that still run, so more than `maxInProgress` upgrades may run.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    // A repeated request belongs to an upgrade that is already counted, so the request is not counted again.
+    // A repeated request is not counted, because it does not start another upgrade.
     policy === undefined
       ? []
       : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),

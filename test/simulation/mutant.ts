@@ -5,12 +5,12 @@ import type { Mutation } from './mutated-sources.ts';
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Name of a plan in `directed-plans.ts`. Simulations with this plan must detect the mutant. */
+  /** Name of a plan in `directed-plans.ts`. A simulation with this plan must detect the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
   /**
-   * First words of the violation by which a simulation must detect the mutant. If undefined, the simulation must find a
-   * violation of the mutant's own rule.
+   * Beginning of the violation that a simulation with this mutant must report. If undefined, any violation of the
+   * mutant's own rule is enough.
    */
   readonly shows?: string;
 }

@@ -16,8 +16,8 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // This second change of the mutant keeps the policy's status from restoring missing attempts, which would hide
-      // the broken rule.
+      // Without this second change, the operator would restore missing attempts from the policy's status, and no
+      // simulation could detect the first change.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',

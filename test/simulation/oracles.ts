@@ -46,7 +46,7 @@ function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): strin
 
 const maxStatusBytes = 100 * 1024;
 
-/** Checks the size of ledgers and statuses, and the sums of the collector counts. */
+/** Checks the sizes of ledgers and statuses, and that the collector counts in a status add up. */
 function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string[] {
   const found: string[] = [];
   if (largestShardBytes > maxShardBytes) found.push(`U1: a ledger's shard has ${largestShardBytes} bytes`);

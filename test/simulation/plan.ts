@@ -28,7 +28,7 @@ export const fastSettings: Partial<PolicySettings> = {
   statusIntervalMs: 5_000,
 };
 
-/** Kill, freeze or stop of a process. `replica` selects the process, modulo the number of processes. */
+/** Kill, freeze or stop of a process. The number `replica` modulo the number of processes selects the process. */
 export type ProcessAction =
   | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
@@ -73,7 +73,10 @@ export interface HistoryPlan {
   readonly calmAtMs: number;
 }
 
-/** Even seeds give rollouts with stages, windows and user actions. Odd seeds upgrade all collectors at once. */
+/**
+ * Returns the plan of a simulation. With an even seed, rollouts have stages, windows and user actions. With an odd
+ * seed, all collectors are upgraded at once.
+ */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);
   return seed % 2 === 0 ? withRollouts(plan) : plan;

@@ -8,7 +8,10 @@ import type {
 } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Builds that the service offers, oldest first. Most policies start with the newest build as target. */
+/**
+ * Builds that the service offers, oldest first. Most policies have the newest build as target when the simulation
+ * starts.
+ */
 const versions = ['19.100-1', '19.200-5', '19.300-2', '19.404-12', '19.500-1'] as const;
 export const newestVersion = '19.500-1';
 

@@ -47,8 +47,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // If upgrades may never end, `maxInProgress` is larger. Otherwise, these upgrades would block the others, and
-        // the simulation would take too long.
+        // If upgrades may never end, `maxInProgress` must be larger. Otherwise, such upgrades block the others, and the
+        // simulation takes too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

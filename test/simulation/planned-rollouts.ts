@@ -5,8 +5,8 @@ import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';
 
 /**
- * Plans that a collector goes offline `afterMs` after its first upgrade. It returns after `againAfterMs`; if this is
- * undefined, it stays offline.
+ * A collector that goes offline `afterMs` after its first upgrade. It returns after `againAfterMs`; if this is
+ * undefined, it never returns.
  */
 export interface DeathPlan {
   readonly name: string;
@@ -17,7 +17,7 @@ export interface DeathPlan {
 /** Wall time in ms at which the virtual clock begins. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
-/** The offsets differ by fractions of an hour, so short windows open at different times in each zone. */
+/** Time zones whose offsets differ by fractions of an hour, so that short windows open at different times. */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 
 export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
@@ -64,10 +64,7 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/**
- * Raises `maxInProgress` to at least five. With fewer upgrades at a time, not all upgrades would fit into the
- * maintenance windows.
- */
+/** Raises `maxInProgress` to at least five. Otherwise, the maintenance windows would be too short for all upgrades. */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;

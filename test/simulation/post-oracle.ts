@@ -1,4 +1,4 @@
-/** Checks that the policy still wanted each upgrade when it was requested (U2, U11, U13). */
+/** Checks for each upgrade request that a policy wanted this upgrade when the request was sent (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -8,7 +8,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // Removed collectors have no known name, so their upgrades are not checked.
+    // The names of removed collectors are unknown, so their upgrades are not checked.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
@@ -23,7 +23,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (isHosted(subject)) return 'U11: a hosted collector';
   // Rollbacks are checked by `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
-  // The process may not have received the latest change of the policies.
+  // Uses the policies as the process knew them, because it may not have received the latest change.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -34,7 +34,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Returns whether another policy with another target certainly owned the collector. */
+/** Returns whether another policy, which has another target, must have owned the collector. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -69,7 +69,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age in ms of the collector list with which a process starts an upgrade. */
+/** Maximum age in ms of the collector list from which a process may start an upgrade. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

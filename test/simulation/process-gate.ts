@@ -29,7 +29,7 @@ export class ProcessGate {
   }
 }
 
-/** Minimum delay of a timer in ms. A shorter delay would be lost by rounding, so the time would not advance. */
+/** Minimum delay of a timer in ms. Rounding would turn a shorter delay into zero, and the time would not advance. */
 const finestMs = 0.001;
 
 /** Clock of a simulated process. Timers that become due during a freeze fire when it ends. */

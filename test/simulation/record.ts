@@ -16,13 +16,13 @@ export interface PostRecord {
   readonly process: string;
   readonly collectorId: string;
   readonly toVersion: string;
-  /** Policies as the process knew them when it sent the request. */
+  /** Policies in the version that the process knew when it sent the request. */
   readonly known: readonly CollectorVersionPolicy[];
-  /** Process that held the lease when the request was sent. Undefined without leader election. */
+  /** Process that held the lease when the request was sent; undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** Version that the collector really ran when the request was sent. */
+  /** Version that the collector ran when the request was sent, even if the operator did not know it. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** True if an earlier request named the same collector and version. */
+  /** True if the operator had sent a request for the same collector and version before. */
   readonly repeats: boolean;
   readonly wallMs: number;
   /** True if the process knew that the kill switch was set. */
@@ -53,7 +53,7 @@ export interface Tally {
 /** A started stage in the header of a ledger. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the stage's collectors. Undefined if it is a last stage, which takes all remaining collectors. */
+  /** Ids of the stage's collectors; undefined if the stage is a last stage that takes all remaining collectors. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
@@ -103,7 +103,7 @@ export interface SettingsChange {
   readonly paused: boolean;
 }
 
-/** Row of a collector in a list that a process received. */
+/** Row of a collector from a list that a process received. */
 export interface Sighting {
   readonly sentAtMs: number;
   readonly process: string;
@@ -123,7 +123,7 @@ export interface PolicyChange {
   readonly deleted: boolean;
 }
 
-/** Event that may hide the outcomes of running requests, such as a kill. */
+/** Event, such as a kill, that may hide from the operator how its running requests ended. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;
@@ -144,14 +144,16 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** Versions that each collector ran, with their start times, by collector id. */
+  /** Versions that each collector ran, and when each of them started, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
   /** Ledger objects at the end, by policy uid. */
   readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Time at which all policies were complete, or their status said why not; undefined if this never happened. */
+  /**
+   * Time in ms at which each policy was complete, or its status said why it was not; undefined if this never happened.
+   */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

@@ -1,4 +1,4 @@
-/** Reads upgrade attempts and stages from stored ledgers. It shares no code with the operator. */
+/** Reads upgrade attempts and stages from stored ledgers. The checks use this code instead of the operator's code. */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
 /** Contents of the objects of one ledger, by object name. */
@@ -6,7 +6,7 @@ export type Shards = ReadonlyMap<string, string>;
 
 interface Head {
   readonly header: Header;
-  /** Number of ledger objects that list a stage's collectors, for each started stage. */
+  /** For each started stage, the number of ledger objects that list the stage's collectors. */
   readonly memberShards: readonly number[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
@@ -35,15 +35,15 @@ type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /**
- * Upgrade attempt with six fields: number, target, state, task id, 1 if logfleet created the task, and 1 if the request
- * was repeated.
+ * Upgrade attempt, as the ledger stores it: number, target, state and task id. The fifth field is 1 if logfleet created
+ * the task. The sixth field is 1 if the request was repeated.
  */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
-/** State of an upgrade attempt that is in the ledger, but whose request was not sent yet. */
+/** State of an upgrade attempt that the ledger contains, but whose request has not been sent. */
 const intended = 0;
 
-/** Finds the upgrade attempt in the ledgers that belongs to an upgrade request. */
+/** Finds in the ledgers the upgrade attempt for which this request was sent. */
 export function intentOf(
   ledgers: ReadonlyMap<string, Shards>,
   collectorId: string,

@@ -1,4 +1,7 @@
-/** Checks that a rollback installs only former versions, and only on collectors that the rollout upgraded (U14, R7). */
+/**
+ * Checks rollbacks. They may change only collectors that the rollout upgraded, and may install only a version that the
+ * collector ran before (U14, R7).
+ */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { isUnsteady, type Rollout, type RolloutPost, retriesOf, rolloutsOf, textsOf } from './rollouts.ts';
@@ -15,7 +18,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** Finds collectors that still run the target after a rollback. */
+/** Returns violations for collectors that still run the target after the rollback. */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -49,7 +52,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // Any earlier version of the collector is accepted as its former version, because the collector list may lag.
+  // The collector list may lag, so every version that the collector ran before counts as its former version.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions

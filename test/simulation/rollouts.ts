@@ -10,7 +10,7 @@ export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 export interface Rollout extends RolloutKey {
   readonly target: string;
   readonly posts: readonly RolloutPost[];
-  /** Upgrade requests of the rollout, except those of its rollback. */
+  /** Requests by which the rollout upgraded collectors. Requests of its rollback are excluded. */
   readonly upgrades: readonly RolloutPost[];
   readonly writes: readonly LedgerWrite[];
 }
@@ -19,7 +19,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the upgrade task that processes received, each with the name of the process. */
+  /** Each time that a process received the final status of an upgrade task, with the name of the process. */
   readonly news: readonly TaskNews[];
   /** Policy as the process knew it when it sent the request. */
   readonly policy: CollectorVersionPolicy;
@@ -86,7 +86,10 @@ export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedSt
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Returns the stage that lists the collector, or a last stage that takes all remaining collectors. */
+/**
+ * Returns the stage that lists the collector. If no stage lists it, returns the last stage, which takes all remaining
+ * collectors.
+ */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
@@ -126,7 +129,7 @@ export function isApproval(
 /** Maximum time in ms until a process acts on a changed policy, even if watches fail. */
 const heardMs = 60_000;
 
-/** Returns the versions of a policy that a process may have known at this time. */
+/** Returns the versions of the policy's manifest that a process may have known at this time. */
 export function textsAt(
   { policyChanges }: HistoryRecord,
   uid: string,
@@ -153,7 +156,7 @@ export function isUnsteady(record: HistoryRecord, name: string): boolean {
 }
 
 /**
- * Returns whether a planned event or another tool changes this collector, except for outages that follow an upgrade.
+ * Returns whether another tool or a planned event changes this collector. Outages that follow an upgrade do not count.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

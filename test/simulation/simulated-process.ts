@@ -26,7 +26,7 @@ import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 export interface ProcessObserver {
   /** Called right before the request is sent. Killing the process here prevents the request. */
   sending(process: SimulatedProcess, request: Sending): void;
-  /** Called right after the request was sent. The request takes effect even if the process is killed now. */
+  /** Called immediately after the process sent a request. A kill at this time does not prevent the request. */
   sent(process: SimulatedProcess, request: Sending): void;
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
   /** Returns the request that is sent instead. */

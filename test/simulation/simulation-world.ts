@@ -42,8 +42,8 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
- * Time in ms for which a process certainly waits for an answer. Later answers are not recorded, because the process may
- * have ignored them.
+ * Time in ms for which a process waits for an answer in any case. Later answers are not recorded, because the process
+ * may no longer wait for them.
  */
 const heardWithinMs = 2_000;
 
@@ -186,7 +186,7 @@ export class SimulationWorld {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The object `head` is written last, because it names the other objects of the ledger.
+    // The object `head` is written last. It names the other objects of the ledger, so they must exist before.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
@@ -476,7 +476,7 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // An answer without a task id does not tell the operator whether the upgrade was accepted.
+      // Without a task id in the answer, the operator does not know whether the service accepted the upgrade.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
       const taskId =
         answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;

@@ -39,12 +39,12 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** Rollout that also names the previous rollout of the same policy to the same target (`former`). */
+/** Rollout together with its predecessor: the previous rollout of the same policy to the same target (`former`). */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
 
-/** Checks that a started stage keeps its collectors, its limits and its soak. */
+/** Checks that the collectors, the limits and the soak of a stage do not change after its start. */
 function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
   const found: string[] = [];
   const frozen = new Map<string, RecordedStage>();
@@ -63,7 +63,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout)
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // If the restored backup is older than the start of a soak, this soak may begin again.
+      // A restored backup may be older than the start of the soak. The soak may then begin again.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -147,7 +147,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Returns whether collectors may move from one policy to another, because the run has several policies. */
+/** Returns whether the simulation has several policies, so that a collector may move from one to another. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -191,13 +191,13 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // A collector that another tool changes is ignored, because the tool may have upgraded it before its stage started.
+  // Ignores collectors that another tool changes, because this tool may have upgraded them before their stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} has work left`
     : undefined;
 }
 
-/** Checks that the soak is long enough, and that no collector goes offline during it. */
+/** Checks that the soak was long enough, and that no collector went offline during the soak. */
 function unsoaked(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -205,14 +205,14 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // A new leader may have another clock, so the soak may be shorter than `soakMs` by the difference of the two clocks.
+  // The soak may be shorter than `soakMs`, because the clocks of two successive leaders may differ.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
-  // When the service offers only one build, no list shows which collectors run it, so no list can confirm the soak
-  // (U7).
+  // If the service offers only one build, no list shows which collectors run this build. The check below needs such a
+  // list (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
@@ -240,7 +240,10 @@ function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
   return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
 }
 
-/** Returns when the last collector of the stage reached the target; undefined if the stage upgraded none. */
+/**
+ * Returns the time in ms at which the last collector of the stage reached the target. Returns undefined if the stage
+ * upgraded no collector.
+ */
 function soakFromMs(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -269,7 +272,7 @@ function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
   return atMs >= fromMs && atMs <= untilMs;
 }
 
-/** Returns when a collector first ran the version; undefined if never. */
+/** Returns the time in ms at which the collector first ran the version; undefined if it never did. */
 function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
   const tasks = state.tasks.filter(
     ({ collectorId, toVersion, status }) =>
@@ -284,14 +287,14 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
 /** Maximum time in ms until collector lists show a change of a collector. */
 const listedMs = 6_000;
 
-/** Returns the time in ms after which the operator knows that a collector is offline. */
+/** Returns the maximum time in ms until the operator knows that a collector went offline. */
 function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
 /**
- * Returns whether the rollout may continue although a collector of the stage goes offline, because the policy tolerates
- * failures.
+ * Returns whether the policy tolerates that this collector fails. If it does, the rollout may continue although the
+ * collector went offline.
  */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {

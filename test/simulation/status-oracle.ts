@@ -7,7 +7,10 @@ import { isPaused } from './wanted.ts';
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
-  /** Latest collector counts of each policy. A status keeps them while the operator cannot list the collectors. */
+  /**
+   * Latest collector counts of each policy. Its status keeps these counts as long as the operator cannot list the
+   * collectors.
+   */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
     const text = JSON.stringify([status.status.collectors, status.status.versions]);
@@ -26,7 +29,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Checks that each upgrade that the status shows as succeeded really succeeded. */
+/** Checks that upgrades which the status counts as succeeded really succeeded. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
@@ -56,7 +59,9 @@ function tooManyUpdated(
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
 }
 
-/** Checks that the status counts no more updated collectors than run the target version. */
+/**
+ * Checks that the status does not count more updated collectors than there are collectors that run the target version.
+ */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];
@@ -91,14 +96,14 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // After an abort and a restore from a backup, the outcome of an upgrade may be unknown. Such an upgrade times out and
-  // counts as failed.
+  // After a restore from an older backup, the operator may not know the outcome of an upgrade of an aborted rollout.
+  // This upgrade then times out and counts as failed.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
   // If another tool changes a collector right after its upgrade, the status may count the upgrade as failed.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
-  // A collector that goes offline or leaves the target version during the soak counts as failed.
+  // If a collector goes offline or changes its version during the soak, its upgrade counts as failed.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);

@@ -61,7 +61,7 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
   return uid === policy && status.rollout?.id === rolloutId ? status.rollout.stopped?.time : undefined;
 }
 
-/** Finds upgrades to a target whose previous rollout was stopped (R6). */
+/** Returns a violation if an upgrade has a target whose previous rollout was stopped (R6). */
 function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { intent, atMs }: PostRecord) {
   if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
@@ -69,7 +69,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Returns whether the policy had a different target at any time. */
+/** Returns whether the policy had another target in the meantime. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

@@ -33,7 +33,10 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   return found;
 }
 
-/** Returns whether the policy was deleted with its ledger, so that its running upgrades are unknown. */
+/**
+ * Returns whether the policy and its ledger were deleted in this period, so that the operator has no record of its
+ * running upgrades.
+ */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
@@ -50,7 +53,8 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // Another policy may upgrade the collector. The first policy then upgrades it again.
+    // Another policy may have upgraded the collector to its own target. The first policy may then upgrade the collector
+    // again.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + mostRetries(record));
     const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
@@ -81,7 +85,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** Returns how many additional upgrades of a collector are allowed after retries, rollbacks and restored ledgers. */
+/** Returns how many more upgrades of a collector are allowed because of retries, rollbacks and restored ledgers. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
@@ -93,16 +97,18 @@ function mostRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
-/** Returns how often another tool or a user may have changed the collector. */
+/** Returns how many times another tool or a user may have changed the collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** Periods in ms before and after a kill. The outcome of a request that is sent in these periods may be lost. */
+/**
+ * Periods in ms before and after a kill. If a request is sent in one of them, the operator may not learn its outcome.
+ */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Returns whether the outcome of the upgrade request may be unknown to the operator. */
+/** Returns whether the operator may not know how the upgrade request ended. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

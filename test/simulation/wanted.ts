@@ -8,7 +8,7 @@ export interface Subject {
   readonly version: string;
 }
 
-/** Returns the group of a collector: the part of its name before the number. */
+/** Returns the group of a collector. The collector's name consists of the name of its group and a number. */
 export function groupOf(plan: HistoryPlan, { name }: Subject) {
   return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
 }
@@ -17,7 +17,10 @@ export function isHosted(subject: Subject): boolean {
   return subject.name.startsWith('cloud-');
 }
 
-/** Returns whether the policy selects the collector; undefined if an unknown version decides this. */
+/**
+ * Returns whether the policy selects the collector. Returns undefined if this depends on the collector's version, which
+ * is unknown.
+ */
 export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
   const excluded = (exclude as readonly SelectorSpec[]).some(({ matchNames = [] }) =>
@@ -64,7 +67,7 @@ export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
 }
 
-/** Converts a percentage of collectors to a number: rounded up, at least 1. */
+/** Converts a percentage of the collectors to a number of collectors, which is rounded up and at least 1. */
 export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
@@ -80,7 +83,7 @@ export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }
 
-/** Returns a negative number if the policy `left` takes precedence over `right` (U13). */
+/** Compares two policies by rank (U13). The result is negative if `left` takes precedence. */
 export function compareRank(left: CollectorVersionPolicy, right: CollectorVersionPolicy): number {
   if (left.spec.mode !== right.spec.mode) return left.spec.mode === 'Enforce' ? -1 : 1;
   if (left.spec.priority !== right.spec.priority) return right.spec.priority - left.spec.priority;

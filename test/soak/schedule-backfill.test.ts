@@ -1,4 +1,4 @@
-/** Tests how many requests a backfill of 1,000 runs sends, and how long a new run has to wait. */
+/** Tests a backfill of 1,000 runs: how many requests it sends, and how long it delays a new run. */
 
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
@@ -12,7 +12,7 @@ const backfill = 1_000;
 const stepMs = 10 * minuteMs;
 const fromMs = startMs - backfill * stepMs;
 
-/** Records when each run is created and completed, in ms, by the name of the run. */
+/** Records the times in ms at which each run is created and completed. The name of the run is the key. */
 function followRuns({ world: { api, clock } }: ScheduleWorld) {
   const created = new Map<string, number>();
   const completed = new Map<string, number>();
@@ -51,7 +51,8 @@ test.each([
     const ratio = world.world.journal.length / (records.length * leastPerRun);
     const durationOf = (name: string) => (completed.get(name) ?? 0) - (created.get(name) ?? 0);
     const longestMs = Math.max(...records.map((span) => durationOf(runName('hourly', span))));
-    // A run becomes due three minutes (`settleDelay`) after the end of its time range.
+    // A run becomes due three minutes after the end of its time range, because the schedule's `settleDelay` is three
+    // minutes.
     const dueMs = ({ toMs }: TimeRange) => toMs + 3 * minuteMs;
     const due = records.filter((span) => dueMs(span) > startMs);
     const waits = due.map((span) => (created.get(runName('hourly', span)) ?? dueMs(span)) - dueMs(span));

@@ -36,7 +36,7 @@ test.each([1, 2])('a year from seed %i covers every moment once', { timeout: 900
     const replica = world.start();
     await clock.advance(random.next() * 2 * (yearMs / kills));
     world.kill(replica);
-    // In half of the cases, search jobs of the killed process still run.
+    // In half of the cases, the next process starts while search jobs of the killed process still exist.
     if (random.next() < 0.5) await clock.advance(random.next() * 3 * hourMs);
     if (kill === 100) await clock.advance(3 * dayMs);
     disturb(world, random);

@@ -1,4 +1,4 @@
-/** Tests of exports that are killed, or that two processes run at once. Every row must be written once. */
+/** Tests exports that are killed, and exports that two processes run at once. Each row must be written exactly once. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';

@@ -247,7 +247,7 @@ describe('an upload session', () => {
   const content = Buffer.alloc(2 * chunk + 7, 'row ');
 
   /**
-   * Simulates a server with one upload session. For each chunk, `put` returns the total number of stored bytes, or the
+   * Simulates an upload session of a server. For each chunk, `put` returns how many bytes are stored in total, or the
    * HTTP status of an error.
    */
   async function session(
@@ -259,8 +259,8 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // The session's URL names a host that the client cannot reach, as with a private endpoint. The client must keep
-        // its own endpoint.
+        // The URL of the session names a host that the client cannot reach, as with a private endpoint. The client must
+        // send the chunks to its own endpoint instead.
         await answer(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;
@@ -367,8 +367,7 @@ test.each([
     const found = await fetch(`${target}${request.url}`, { ...init, redirect: 'manual' });
     const content = Buffer.from(await found.arrayBuffer());
     const isLast = request.method === 'PUT' && found.status === 200;
-    // If the client sends a chunk again, the emulator stores its bytes twice. The real service ignores the repeated
-    // bytes.
+    // The emulator stores the bytes of a repeated chunk a second time. The real service ignores them.
     if ((request.method === 'PUT' && chunks++ === 0) || (isLast && losesLast)) request.socket.destroy();
     else response.writeHead(found.status, Object.fromEntries(found.headers)).end(content);
   });

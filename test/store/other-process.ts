@@ -10,13 +10,15 @@ import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 
 export type Act =
-  /** Waits for a line on standard input, creates the objects one by one, and reports which ones it created. */
+  /**
+   * Waits for a line on standard input. Then creates the objects one by one, and reports which objects it could create.
+   */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Writes a file of this size, reports the file's name, and waits until the process is killed. */
+  /** Starts to write a file of this size, and reports its name. The test then kills the process. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
   /** Creates objects of this size and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
-  /** Runs a small export. If `waits` is true, it stops at each step until it reads a line on standard input. */
+  /** Runs a small export. If `waits` is true, the export stops at each step until a line arrives on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
   /** Uploads a file, and reports by how many bytes the memory of the process grew. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }

@@ -133,7 +133,8 @@ test('DuckDB reads only the partitions that a query asks for, and every row is i
   const folder = await complete(task);
   const { differences, rows, files } = await verifyExport(destination, task.layout);
   expect(differences).toEqual([]);
-  // 73 hours give 72 partitions, because clocks on 25 October show the hour from 2 to 3 twice.
+  // The 73 hours have 72 partitions. On 25 October, the local hour from 2 to 3 occurs twice, and both hours share a
+  // partition.
   expect([rows, files]).toEqual([rowsWritten, 72]);
 
   const data = join(folder, '**', '*.parquet');

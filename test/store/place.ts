@@ -1,4 +1,4 @@
-/** Creates a destination for a test, and lists its objects without logfleet's own code. */
+/** Creates destinations for tests. Lists the objects of a destination without using logfleet. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // Only this function imports the Azure library, because child processes that do not use Azure also load this file.
+  // The Azure library is imported here, so that child processes which do not use Azure need not load it.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;
@@ -82,7 +82,7 @@ export async function makeContainer(access: AzuriteAccess): Promise<Place> {
   };
 }
 
-/** Creates a bucket of Google Cloud Storage. Unfinished uploads are not listed. */
+/** Creates a bucket of Google Cloud Storage. Its list of objects contains no unfinished uploads. */
 export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<Place> {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const send = async (path: string, options: RequestInit = {}) => {

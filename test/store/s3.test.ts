@@ -168,7 +168,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // After three lost answers, the client has no retries left for the request.
+    // Three lost answers use up the client's retries of a request.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {
@@ -211,7 +211,7 @@ describe('a lost answer', () => {
 describe('a store that overwrites objects in spite of If-None-Match', () => {
   let server: Server;
   const objects = new Map<string, string>();
-  /** True if the store closes the connection instead of answering an upload without content. */
+  /** True if the store answers an upload without content by closing the connection. */
   let isSilent = false;
   beforeEach(async () => {
     objects.clear();
@@ -340,7 +340,7 @@ class AnswerLosingProxy {
     server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));
   }
 
-  /** Loses the next `count` answers to requests with this method, after `passedBytes` of each answer. */
+  /** Cuts off the answers to the next `count` requests with this method after `passedBytes` bytes. */
   loseNext(method: string, count = 1, passedBytes = 0): void {
     this.#method = method;
     this.#count = count;

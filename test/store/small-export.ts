@@ -15,7 +15,10 @@ import type { Writer } from '../../src/destination/writer.ts';
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 export const rowsOfFile = 12_000;
-/** Each file of the export has 6 MB, which is more than one part of an upload. */
+/**
+ * Text of a message. The messages make each file of the export 6 MB in size, so that it is uploaded in more than one
+ * part.
+ */
 const text = 'x'.repeat(480);
 
 export const identity: ExportIdentity = {
@@ -79,8 +82,8 @@ async function complete(
 }
 
 /**
- * Returns false if a retry may succeed, for example because another process removed the unfinished file. Otherwise,
- * throws the error.
+ * Returns false for a temporary error, for example if another process removed the unfinished file. Throws any other
+ * error.
  */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;

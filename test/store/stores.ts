@@ -1,11 +1,14 @@
-/** The destinations of the store tests: how a test creates each one, and in which properties they differ. */
+/**
+ * The destinations on which the store tests run. Each entry states how a test creates the destination, and how it
+ * differs from the others.
+ */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
   readonly make: () => Place | Promise<Place>;
-  /** Pattern that the destination's address in messages to users must match. */
+  /** Pattern for the destination's address in messages for users. */
   readonly url: RegExp;
   /**
    * Number of bytes that an upload must exceed before the store lists it; infinite if the store never lists unfinished
@@ -16,7 +19,7 @@ export interface StoreKind {
 
 export const stores = {
   volume: { make: () => makeVolume(), url: /^file:\/\/\/.*\/logging\/audit$/, unseenBytes: 0 },
-  // S3 lists an upload as soon as the first part of its file is full.
+  // S3 lists an unfinished upload as soon as its first part is complete.
   s3: {
     make: () => makeBucket(inject('s3Gateway')),
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,

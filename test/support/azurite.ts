@@ -44,7 +44,9 @@ export class Azurite extends StoreProgram {
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }
 
-  /** Returns whether the blob would survive a kill of Azurite, which saves its index of blobs every five seconds. */
+  /**
+   * Returns whether the blob would still exist after a kill. Azurite saves its index of blobs only every five seconds.
+   */
   hasSaved(blob: string): boolean {
     const index = join(this.content, '__azurite_db_blob__.json');
     return existsSync(index) && readFileSync(index, 'utf8').includes(blob);

@@ -1,5 +1,7 @@
-/** Folder of Node's compile cache, which halves the start time of programs and threads. */
+/** Folder of Node's compile cache. The cache halves the time that programs and threads need to start. */
 import { join } from 'node:path';
 
-/** The cache is kept between test runs. Node.js ignores its outdated entries. */
+/**
+ * Path of the compile cache. Later test runs use the cache again, because Node.js ignores entries that are out of date.
+ */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

@@ -18,7 +18,7 @@ export interface ControlPlaneAccess {
   readonly adminKubeconfig: string;
   /** Path of the kubectl that matches this API server. */
   readonly kubectl: string;
-  /** Folder for files of tests, which is removed after the run. */
+  /** Folder for temporary files of tests. It is removed at the end of the run. */
   readonly directory: string;
 }
 
@@ -95,13 +95,14 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The admission plugin ServiceAccount would wait for service accounts that only a controller creates.
+      // The admission plugin ServiceAccount waits until a namespace has its service account. No controller in the test
+      // cluster creates this account.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // The API server writes its certificate, and the certificate of the authority that signed it, to this file.
+    // File in which the API server stores its certificate and the certificate of the authority that signed it.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),
@@ -154,7 +155,10 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   }
 }
 
-/** Error when the API server rejects the CRDs or ClusterRoles. Another attempt would fail in the same way. */
+/**
+ * Thrown if the API server rejects the CRDs or ClusterRoles. They are not applied again, because the result would be
+ * the same.
+ */
 class RefusedCrds extends Error {}
 
 async function applyCrds(access: ControlPlaneAccess): Promise<void> {

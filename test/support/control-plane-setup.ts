@@ -18,7 +18,10 @@ interface Shared {
   users: number;
 }
 
-/** Control planes, shared on the global object because each vitest project loads this file separately. */
+/**
+ * Control planes that the vitest projects share. They are stored on the global object, because each project loads its
+ * own copy of this file.
+ */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

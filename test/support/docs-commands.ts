@@ -76,7 +76,7 @@ shopt -s expand_aliases
 PATH=/dev/null
 `;
 
-/** Returns the programs that command lines start, without starting them. */
+/** Returns the programs that these command lines would start. Starts none of them. */
 export function programCalls(commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-docs-commands-'));
   try {

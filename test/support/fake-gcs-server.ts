@@ -7,7 +7,7 @@ import { type StoreCommand, StoreProgram } from './store-program.ts';
 export interface FakeGcsServerAccess {
   /** Address of the emulator, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
-  /** Key file of a service account. The emulator accepts every key. */
+  /** Path of a key file of a service account. The emulator does not check the key. */
   readonly serviceAccountKey: string;
 }
 

@@ -20,7 +20,7 @@ export interface Installation {
   /** Path of the kubeconfig of the operator's service account. */
   readonly kubeconfig: string;
   readonly account: string;
-  /** Namespaces of the operator, in the form of `run --namespaces`. */
+  /** Namespaces that the operator serves, as in the flag `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
   /** A namespace that the operator serves, in which tests create resources. */
   readonly home: string;
@@ -30,7 +30,8 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease is added after the manifests are rendered, because its name must not get their name suffix.
+  // The lease is added here, because the manifests get a name suffix when they are rendered, and the lease must not get
+  // it.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -51,7 +52,9 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
   return context.stdout.text;
 }
 
-/** Renders a folder of `manifests/`. A name suffix keeps the ClusterRoles of two installations apart. */
+/**
+ * Renders a folder of `manifests/`. Adds a suffix to the names, so that two installations have different ClusterRoles.
+ */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });

@@ -1,4 +1,4 @@
-/** Simulated Job controller, scheduler and kubelet, which run the workers in this process. */
+/** Simulates the Job controller, the scheduler and the kubelet. Workers run in the process of the test. */
 import type { RequestLimits } from '../../src/account/worker-shares.ts';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -49,7 +49,7 @@ export class JobController {
   readonly #withoutJob = new Map<string, number>();
   #pods = 0;
   /**
-   * Called before each pod starts. If it returns an exit code, the pod ends with this exit code, and no worker runs.
+   * Called before each pod starts. If it returns an exit code, no worker runs, and the pod ends with this exit code.
    */
   onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
 

@@ -55,7 +55,7 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** HTTP status of the answer; undefined if the request had no effect. */
+  /** HTTP status of the answer; undefined if a fault prevented the request from taking effect. */
   readonly status: number | undefined;
 }
 
@@ -238,7 +238,7 @@ export class MemoryApiClient implements KubeApi {
   request(request: KubeRequest): Promise<KubeResponse> {
     const { store, clock } = this.#server;
     const { method, path, query, body } = request;
-    // The client may change the body later, so the server gets a copy.
+    // The server works on a copy of the body, because the client may change the body later.
     const sent = { method, path, ...(query ? { query } : {}), body: copyOf(body) };
     return this.#exchange(method, request, () => store.handle(sent, clock.now()));
   }

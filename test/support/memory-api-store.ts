@@ -30,7 +30,7 @@ export interface StoreEvent {
   readonly object: StoredObject;
 }
 
-/** Parsed path of a request: collection, namespace, name and subresource. */
+/** Resource or collection that a request path names. */
 export interface Target {
   /** Group, version and plural of the resource, such as `v1/configmaps`. */
   readonly collection: string;
@@ -39,7 +39,10 @@ export interface Target {
   readonly subresource: string | undefined;
 }
 
-/** Uid and resource version that an object must have, or the server refuses to delete it. */
+/**
+ * Uid and resource version of the object that the client wants to delete. If the object has others, the server refuses
+ * the deletion.
+ */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -68,14 +71,16 @@ export class MemoryApiStore {
     return this.#revision;
   }
 
-  /** Deletes all past events. Older watches and paged lists must start again. */
+  /** Deletes all past events. Older watches must then start again, and so must lists that are read in pages. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#history = [];
     this.#pages.clear();
   }
 
-  /** Returns the events after the resource version `revision`; undefined if they were deleted. */
+  /**
+   * Returns the events after the resource version `revision`. Returns undefined if some of these events were deleted.
+   */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     // Resource versions are consecutive numbers.
@@ -102,7 +107,7 @@ export class MemoryApiStore {
     if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
-    // The parameter `force` means a server-side apply, which also creates a missing object.
+    // Only server-side apply has the parameter `force`. It creates the object if it does not exist.
     const isApply = request.method === 'PATCH' && request.query?.['force'] === 'true';
     if (!current && isApply) return this.#create({ ...target, name: undefined }, objectOf(request.body), nowMs);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);

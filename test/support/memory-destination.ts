@@ -33,7 +33,7 @@ interface Upload {
   readonly chunks: Uint8Array[];
 }
 
-/** Content of a bucket that several destinations share. */
+/** Content of a bucket. Several destinations can share it. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>();
   /** Uploads in progress. */
@@ -44,7 +44,8 @@ export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
   /**
-   * Called at the beginning of each call to the destination. Returns the fault of the call, or undefined for no fault.
+   * Called at the beginning of each call to the destination. Returns a fault if the call should fail; otherwise
+   * undefined.
    */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
@@ -144,7 +145,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // Also removes the object, because it exists if `finish` took effect and only its answer was lost.
+      // If the answer to `finish` was lost, the object may exist. In this case, `abort` removes it too.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);

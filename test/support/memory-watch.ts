@@ -11,17 +11,18 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
-/** Members of the simulated API server that its watches use. */
+/** Parts of the simulated API server that a watch uses. */
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
-  /** Minimum and maximum time in ms from a change until its event is sent. */
+  /** Minimum and maximum time in ms from a change of a resource until the watch sends the event. */
   readonly watchLatencyMs: readonly [number, number];
   spread(range: readonly [number, number]): number;
 }
 
 /**
- * Client that receives the events of a watch. `deliver` calls the given function as soon as the client is connected.
+ * Client that receives the events of a watch. `deliver` calls `action` immediately, or as soon as a disconnected client
+ * is connected again.
  */
 interface WatchingClient {
   deliver(action: () => void): void;
@@ -109,7 +110,7 @@ export class MemoryWatch {
     this.#silent = true;
   }
 
-  /** Removes the watch from the server, without an event. */
+  /** Ends the watch at the server. The client gets no event. */
   discard(): void {
     if (this.#over) return;
     this.#over = true;

@@ -9,7 +9,7 @@ export interface MetricDefinition {
   readonly labels: readonly string[];
 }
 
-/** Records the definition of each metric, but ignores the metric's values. */
+/** Collects the definitions of metrics. Values of the metrics are ignored. */
 class Catalogue implements Metrics {
   readonly definitions = new Map<string, MetricDefinition>();
 
@@ -33,7 +33,7 @@ class Catalogue implements Metrics {
   }
 }
 
-/** Returns the metrics of an operator after its first requests, by name. */
+/** Starts an operator. Returns the definitions of all metrics that it has after its first requests, by name. */
 export async function metricDefinitions(): Promise<ReadonlyMap<string, MetricDefinition>> {
   const world = new World({ scenario: { builds: ['19.100-1'] } });
   const metrics = new Catalogue();

@@ -10,7 +10,7 @@ export interface TunnelRequest {
 
 export class RefusingProxy {
   readonly requests: TunnelRequest[] = [];
-  /** True if the proxy answers no request for a tunnel. */
+  /** If true, the proxy never answers a request for a tunnel. */
   isSilent = false;
   readonly #requested = Promise.withResolvers<void>();
   readonly #server = createServer().on('connect', ({ url, headers }, socket) => {

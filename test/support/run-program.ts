@@ -31,7 +31,7 @@ export function runProgram(
       stderr += text;
     });
     child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    // The program can end before it has read its whole input.
+    // Ignores an error that occurs if the program ends before it has read its whole input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

@@ -18,7 +18,7 @@ export interface S3GatewayAccess {
 export class S3Gateway extends StoreProgram {
   readonly access: S3GatewayAccess;
   readonly #program: string;
-  /** Folder for the versions of objects; undefined if the gateway keeps no versions. */
+  /** Folder for old versions of objects; undefined if the gateway does not keep old versions. */
   readonly #versions: string | undefined;
 
   static async start({ keepsVersions = false } = {}): Promise<S3Gateway> {

@@ -12,7 +12,7 @@ const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOv
  */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** Returns a permission to send one request, without a request budget. */
+/** Returns a permission to send one request. No request budget is involved. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }

@@ -51,7 +51,7 @@ export function startBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
-/** Time limit in ms that is long enough for every page that does not hang. */
+/** Time limit in ms for a page. Only a page that hangs exceeds it. */
 const longestWaitMs = 120_000;
 
 export interface OpenPage {

@@ -61,8 +61,8 @@ export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf
 }
 
 /**
- * Returns conditions in which the condition `type` is True. If `type` is undefined, returns the conditions of a paused
- * resource.
+ * Returns the conditions of a resource in which `type` is True. If `type` is undefined, returns the conditions of a
+ * paused resource.
  */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,
@@ -427,7 +427,7 @@ function backfilling(nowMs: number): SearchExportScheduleStatus {
   };
 }
 
-/** Returns many exports that schedules created, most of them complete, to test long lists. */
+/** Returns `count` exports of schedules. Most of them are complete. They are used to test long lists. */
 export function manyRuns(count: number, nowMs: number): readonly AnyResource[] {
   const complete = exported(nowMs);
   const stalled = incomplete(nowMs);

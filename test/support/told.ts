@@ -17,7 +17,10 @@ export interface ToldEvent {
 export interface Told<S extends ToldStatus> {
   readonly statuses: S[];
   readonly events: ToldEvent[];
-  /** Status and reason of the `Ready` condition, such as `True/AllUpdated`, without repetitions. */
+  /**
+   * Status and reason of the `Ready` condition over time, such as `True/AllUpdated`. Consecutive equal values are
+   * listed once.
+   */
   readonly verdicts: () => readonly string[];
 }
 

@@ -1,4 +1,7 @@
-/** Clock for tests that moves only on request. All promises settle between two timers, so every run is the same. */
+/**
+ * Clock for tests. Its time moves only when a test advances it. All promises settle before the next timer fires, so
+ * each run is the same.
+ */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
 
@@ -83,7 +86,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Runs again while no timer is set, because the promise may wait for something in real time, such as a file.
+    // Runs again as long as no timer is set, because the promise may wait for real work, such as reading a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -130,7 +133,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Waits like `settle`, and also until no file is being read, written or closed. */
+/** Waits like `settle`. Also waits until all file operations have ended. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

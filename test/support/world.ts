@@ -106,7 +106,7 @@ export class ServiceWorld {
     return connectWith({ clock, metrics, userAgent: 'logfleet/test', transport });
   }
 
-  /** Advances the clock until `done` returns true, at most `atMostMs`. Returns the last result of `done`. */
+  /** Advances the clock until `done` returns true, but at most by `atMostMs`. Returns the last result of `done`. */
   until(done: () => boolean, atMostMs: number): Promise<boolean> {
     return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
@@ -159,7 +159,7 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /** Starts a replica of the operator. Its watches stay open for long, so long simulations are fast. */
+  /** Starts a replica of the operator. Its watches are rarely renewed, so that long simulations are fast. */
   start(
     options: {
       readonly leaderElection?: boolean;
@@ -270,7 +270,7 @@ export interface BusiestMoments {
   readonly atOnce: number;
 }
 
-/** Returns the largest number of requests per second, and of concurrent requests. */
+/** Returns the highest number of requests in any second, and the highest number of concurrent requests. */
 export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
   let [perSecond, endMs] = [0, 0];

@@ -40,7 +40,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Returns a Secret with the user's credentials. `members` replaces some keys. */
+  /** Returns a Secret with the user's credentials. The keys in `members` replace keys of the Secret. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };

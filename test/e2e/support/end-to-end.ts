@@ -13,7 +13,7 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 
 let tenants = 0;
 
-/** Fills the compile cache. Node.js writes the cache only if the program exits normally. */
+/** Fills Node's compile cache. Node.js writes this cache only if the program exits normally. */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }

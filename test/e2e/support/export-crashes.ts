@@ -30,7 +30,7 @@ export async function writeExport(manifests: ManifestDirectory, place: Place, sp
   for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
 }
 
-/** Defines a test for each list of steps at which the process is killed and started again. */
+/** Defines one test for each list of steps. The test kills the process at each of these steps, and starts it again. */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
   describe.concurrent(`an export to a destination of the kind ${kind}`, () => {
     test.for(crashes)(

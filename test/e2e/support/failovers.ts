@@ -1,7 +1,7 @@
 /**
- * Tests that freeze the leading operator process with SIGSTOP until its lease has expired, and wake it while the next
- * leader works. The old leader must send nothing without the lease. Even if the connection stalls, the service must
- * receive at most four requests in any second (L1, B1, B6).
+ * Tests failovers. Each test freezes the leader with SIGSTOP until its lease has expired, and wakes it after the next
+ * leader has started. The former leader must then send nothing (L1). The service must receive at most four requests in
+ * any second, even if the connection stalls (B1, B6).
  */
 import { describe, expect } from 'vitest';
 import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';
@@ -40,14 +40,14 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
         await namespace.apply(namespace.policyManifest('production', { target }));
         await way.more(leader.program.pid, 4 + (round % 5));
         const stopped = leader;
-        // In every third round, the network stalls until the new leader sends requests.
+        // In every third round, no data passes the network until the new leader sends requests.
         if (round % 3 === 1) way.stall(22_000);
         stopped.program.signal('SIGSTOP');
         leader = await leaderAmong(
           namespace,
           replicas.filter((replica) => replica !== stopped),
         );
-        // The new leader sends 1, 4, 20 or 60 requests before the old leader continues.
+        // The frozen leader continues after the new leader has sent 1, 4, 20 or 60 requests.
         await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
         const wokenAtMs = performance.now();
         stopped.program.signal('SIGCONT');
@@ -67,15 +67,15 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
 }
 
 /**
- * Returns the minimum and maximum of the random latency in one direction. The latency of both directions together is
- * between 5 and 400 ms. In half of the rounds, the latency is constant.
+ * Returns the minimum and maximum of the random latency per direction. In half of the rounds, the two are equal. Both
+ * directions together take between 5 and 400 ms.
  */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
 }
 
-/** Resolves to the operator replica that holds the lease. */
+/** Waits until an operator replica holds the lease, and resolves to this replica. */
 async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);

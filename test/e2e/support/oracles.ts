@@ -29,14 +29,17 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 export interface Promised {
   /** Maximum number of times that the policy retries the upgrade of a collector. */
   readonly retryLimit: number;
-  /** Number of kills by the test. Each kill may hide the outcome of one upgrade per collector. */
+  /**
+   * Number of kills by the test. For each collector, a kill may hide the outcome of one upgrade, so one more upgrade is
+   * permitted.
+   */
   readonly kills?: number;
   readonly failures?: boolean;
   /** Delay in ms until lists of collectors show an upgrade. */
   readonly lagMs?: number;
 }
 
-/** Checks that no collector has two upgrades at once, and that no upgrade is repeated without reason (U15). */
+/** Checks that no collector has two upgrades at once, and that each repeated upgrade was necessary (U15). */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
   const journal = tenant.journal();
@@ -57,7 +60,10 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
     .map(({ task }) => task);
 }
 
-/** Returns upgrades that were repeated although a list had already shown their success. */
+/**
+ * Returns upgrades that were started although a collector list had already shown that the collector runs the target
+ * version.
+ */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));
   return successors(tasks)

@@ -4,7 +4,10 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
-/** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the start script of an installed package. */
+/**
+ * Start script of the logfleet that is tested. By default, this is the script in this checkout. `LOGFLEET_TEST_PROGRAM`
+ * can name the script of an installed package.
+ */
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
@@ -24,7 +27,10 @@ export interface ProgramOptions {
   readonly launcher?: string;
 }
 
-/** Maximum number of programs that start at once. Each start uses a processor core for most of a second. */
+/**
+ * Maximum number of programs that may start at the same time, because each start keeps a processor core busy for most
+ * of a second.
+ */
 const startingAtOnce = 3;
 let starting = 0;
 const queue: (() => void)[] = [];
@@ -55,7 +61,10 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Starts the program. Resolves when its process exists, possibly after it has waited for other programs to start. */
+  /**
+   * Starts the program, after it has waited until few enough other programs are starting. Resolves when the process
+   * exists.
+   */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);

@@ -73,7 +73,7 @@ export class Simulator {
     return lines.map((line) => JSON.parse(line) as JournalEntry);
   }
 
-  /** Resolves when `done` returns true for the journal of requests. */
+  /** Waits until `done` returns true for the simulator's list of received requests. */
   async journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
     let watcher: FSWatcher | undefined;
     try {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Limits in ms of the random delay of each chunk of data. */
+/** Minimum and maximum in ms of the random delay of each chunk of data. */
 export interface Latency {
   readonly leastMs: number;
   readonly mostMs: number;
@@ -17,8 +17,8 @@ export interface SentRequest {
 }
 
 /**
- * Minimum size in bytes of a TLS record with a request. All other records are shorter, because only requests have
- * credentials.
+ * Minimum size in bytes of a TLS record that contains a request. Other records that the operator sends are shorter,
+ * because they contain no credentials.
  */
 const leastRequestBytes = 120;
 const applicationData = 23;
@@ -58,7 +58,7 @@ export class SlowWay {
     while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Stops all data in both directions for this time in ms. */
+  /** Holds back all data in both directions for `durationMs`. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = performance.now() + durationMs;
   }
@@ -128,7 +128,7 @@ class TlsRecords {
   }
 }
 
-/** Returns the process that owns the socket of a local port (Linux). */
+/** Returns the id of the process that uses this local port. Works only on Linux. */
 function ownerOf(port: number, pids: readonly number[]): number | undefined {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');

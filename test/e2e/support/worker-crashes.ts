@@ -18,7 +18,7 @@ export const test = base.extend('pods', async ({ tenant, start }, { onCleanup })
 /** Options for two workers that share the request limits of the service. */
 export const twoWorkers: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
 
-/** Number of the worker to kill, and the step at which it is killed. */
+/** Number of the worker that is killed, and the step at which the kill happens. */
 export type WorkerCrash = readonly [worker: 0 | 1, step: string];
 
 export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {

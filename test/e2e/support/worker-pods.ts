@@ -48,7 +48,7 @@ export class WorkerPods {
     return { settings: (namespace) => ({ kind: 'volume', directory, root: volumeRoot(namespace, '') }) };
   }
 
-  /** Starts the pod with this index. `env` replaces some of its variables. */
+  /** Starts a worker as the pod with this index. `env` replaces environment variables of the pod. */
   start(index = 0, env: Readonly<Record<string, string>> = {}): Promise<Program> {
     const { workers, requestsPerSecond, maxConcurrentRequests } = this.#options;
     const { baseURL = '', accessId = '' } = this.#tenant.secret;

@@ -36,7 +36,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-// If the copy of the scanner cannot be built, the worker replies with the error.
+// Replies with the error if the mutated copy of the scanner cannot be built.
 parentPort?.on('message', async (trial: MutantTrial) =>
   parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
 );

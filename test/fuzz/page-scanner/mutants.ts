@@ -1,4 +1,7 @@
-/** Mutants of the page scanner, in each of which one expression is wrong. Tests with random pages must detect them. */
+/**
+ * Mutants of the page scanner. In each mutant, one expression is wrong, and tests with random pages must detect the
+ * error.
+ */
 
 export interface Mutant {
   readonly name: string;

@@ -4,7 +4,10 @@
  */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Probability (0 to 1) of an error. Errors are rare, so that many pages have valid content after an error. */
+/**
+ * Probability (0 to 1) of an error at one place of a page. It is low, because the part of a page after an error is not
+ * tested.
+ */
 const rarely = 0.015;
 
 export function drawPage(chance: Chance): string {
@@ -35,7 +38,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Returns a random list of rows. Most of the rows have the form in which the service usually sends them. */
+/** Returns random rows. Most rows have the form that the service usually sends. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
@@ -135,7 +138,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** Writes a number as JSON text, usually as a string. */
+/** Returns a number in JSON. Most numbers are written as strings, as the service does. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;
@@ -233,7 +236,7 @@ const pieces = [
 ];
 const quotesInText = /"/g;
 
-/** Bytes and escapes that are invalid in a JSON string. */
+/** Bytes and escape sequences that a JSON string must not contain. */
 const mistakes = [
   '\x00',
   '\x1f',
@@ -273,7 +276,7 @@ function anyCase(chance: Chance, name: string): string {
   return [...name].map((letter) => (chance.happens(0.2) ? letter.toUpperCase() : letter)).join('');
 }
 
-/** Replaces some characters of a text by JSON escapes. */
+/** Replaces some characters of a text by JSON escape sequences. */
 function escaped(chance: Chance, text: string): string {
   return [...text]
     .map((character) => {

@@ -1,8 +1,8 @@
-/** Second reader for pages of messages, with which the page scanner is compared. */
+/** Reference reader for pages of messages. Tests compare the page scanner with it. */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
 export interface ReferenceRow {
-  /** Offset of the first byte of the row's `map` object. `end` is the offset of the byte after this object. */
+  /** Offset of the first byte of the row's `map` object. `end` is the offset of the first byte after this object. */
   readonly start: number;
   readonly end: number;
   readonly messageTimeMs: number;
@@ -24,7 +24,7 @@ export interface Reference {
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Reason why `JSON.parse` and the tokenizer disagree about the page; undefined if they agree. */
+  /** Describes how `JSON.parse` and the tokenizer disagree about the page; undefined if they agree. */
   readonly disagreement: string | undefined;
 }
 
@@ -53,7 +53,7 @@ const nothing: Reference = { rows: [], wrongAt: undefined, warning: undefined, f
 
 interface Verdict {
   readonly isJson: boolean;
-  /** Offset of the error that JSON.parse reports; undefined without an error. */
+  /** Offset of the error that `JSON.parse` reports; undefined if the text is valid. */
   readonly wrongAt?: number;
 }
 
@@ -77,7 +77,7 @@ function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: Tre
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
 }
 
-/** Returns the warning and the field descriptions of a valid page. */
+/** Returns the warning and the field descriptions from the beginning of a valid page. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
@@ -96,7 +96,9 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/** Reads the page up to its first error. A method returns false if nothing after its element can be read. */
+/**
+ * Reads the page up to its first error. Each method reads one element, and returns false if reading must stop after it.
+ */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

@@ -5,7 +5,7 @@ export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
   /** Offset of the first byte of the JSON value. */
   readonly start: number;
-  /** Offset after the JSON value; undefined for an object or array without an end. */
+  /** Offset of the first byte after the JSON value; undefined if an object or array is not closed. */
   end?: number;
   /** Decoded string, or the digits of a number. */
   readonly text: string;
@@ -23,7 +23,7 @@ export interface TreeMember {
 
 export interface Tree {
   readonly root: TreeNode | undefined;
-  /** Offset of the first wrong byte, or the length of an incomplete text; undefined for valid JSON. */
+  /** Offset of the first wrong byte. If the text ends too early, this is its length. Undefined for valid JSON. */
   readonly wrongAt: number | undefined;
 }
 
@@ -33,7 +33,7 @@ interface FoundToken {
   readonly offset: number;
 }
 
-/** Bytes outside ASCII are accepted even if they are invalid UTF-8. */
+/** Parses JSON text to a tree. Bytes outside ASCII are not checked, so invalid UTF-8 is accepted. */
 export function parseTree(bytes: Uint8Array): Tree {
   const { tokens, stoppedAt } = tokenize(bytes.map((byte) => (byte < 0x80 ? byte : 0x3f)));
   return new TreeBuilder(tokens, stoppedAt ?? bytes.length, stoppedAt !== undefined).build();
@@ -58,11 +58,11 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
     stoppedAt = Number(positionForm.exec(message)?.[1] ?? Number.NaN);
   };
   tokenizer.write(ascii);
-  // The tokenizer is not told where the text ends, so a number at the end of the text counts as incomplete.
+  // The tokenizer does not know that the text ends here, so it treats a number at the end as incomplete.
   return { tokens, stoppedAt };
 }
 
-/** Error for a text that ends too early, or for a token in a wrong place. */
+/** Thrown when the text ends too early, or when a token is in a wrong place. */
 class Stop extends Error {
   readonly at: number;
 
@@ -106,10 +106,7 @@ class TreeBuilder {
     return token;
   }
 
-  /**
-   * Adds a node to the tree before its content is read, so that the tree contains the node even if its content has an
-   * error.
-   */
+  /** Reads a value. Its node is added to the tree first, so that the tree contains the node even if reading fails. */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

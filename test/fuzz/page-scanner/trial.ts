@@ -7,12 +7,12 @@ import { damage } from './damage.ts';
 import { drawPage } from './page-text.ts';
 import { type Reference, type ReferenceRow, readReference } from './reference.ts';
 
-/** Offsets at which the page is split into chunks, in ascending order. */
+/** Offsets in ascending order at which a page is divided into chunks. */
 export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of rows before this row on the page, according to the scanner. */
+  /** Number of rows that the scanner has counted before this row. */
   readonly rowsBefore: number;
 }
 
@@ -24,8 +24,8 @@ export interface Scan {
 }
 
 /**
- * Scans a page in chunks. Each chunk lies between misleading bytes and is overwritten after the scan, to detect a
- * scanner that reads memory outside its current chunk.
+ * Scans a page in chunks. Other data surrounds each chunk, and the chunk is overwritten after its scan. A scanner that
+ * reads outside its chunk therefore gets wrong results.
  */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];

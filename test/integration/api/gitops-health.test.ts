@@ -30,8 +30,8 @@ function argo(obj: Looked) {
 }
 
 /**
- * Returns the state that Flux derives from its expressions. The state is `error` if an expression uses a missing field.
- * In this case, Flux keeps waiting.
+ * Returns the state that Flux computes from the health expressions. Returns `error` if an expression uses a missing
+ * field, because Flux then continues to wait.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 
 type State = object;
 
-/** Types for the used part of the untyped library fengari. */
+/** Types of the functions that the tests use from fengari, a library without types. */
 interface Fengari {
   readonly lua: {
     lua_pushnil(state: State): void;
@@ -28,7 +28,9 @@ interface Fengari {
 
 const { lua, lauxlib, lualib, to_luastring } = createRequire(import.meta.url)('fengari') as Fengari;
 
-/** Runs a Lua program with these globals. Returns the fields of its table as texts. */
+/**
+ * Runs a Lua program with these global variables. Returns the fields of the table that the program returns, as text.
+ */
 export function runLua(
   program: string,
   globals: Readonly<Record<string, unknown>>,

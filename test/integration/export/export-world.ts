@@ -51,8 +51,8 @@ export class ExportWorld {
     this.exports = {
       settings,
       places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment },
-      // Uses a fake process identity, because the virtual clock does not wait until the real identity is read from the
-      // machine.
+      // The process identity is made up. Reading the real one takes real time, for which the virtual clock does not
+      // wait.
       writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
       openDestination: async () => {
         this.opened++;

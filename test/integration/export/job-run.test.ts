@@ -379,11 +379,11 @@ describe('an export in a Kubernetes Job', () => {
     world.start({ leaderElection: true });
     await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
     first.kill();
-    // After the exports are deleted, only the Jobs show that the pods still run.
+    // After the exports are deleted, the operator can see only from the Jobs that the pods still run.
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // No request share is free until one of the four pods has ended, so the new Job must not start earlier.
+    // The pods use all request shares until one of the four pods has ended. The new Job must not start before that.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

@@ -1,6 +1,6 @@
 /**
- * Tests that an export sends few requests. The row limit and the number of messages are a hundredth of those of a large
- * real export.
+ * Tests that an export sends few requests. To save time, the row limit and the number of messages are one hundredth of
+ * realistic values.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -49,7 +49,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The limit of 10 % includes the four requests of the aggregation that checks the rows.
+    // The 10 % above the minimum include four requests of the aggregation that checks the rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });

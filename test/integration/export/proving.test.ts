@@ -85,7 +85,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // After a failed check, a new segment replaces the rows of the first segment.
+    // After a failed check, the export writes the rows again in a new segment, which replaces the first one.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -176,7 +176,8 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // Before each check, another message becomes searchable, so the counts always differ.
+  // New messages become searchable before each check, so the check never counts as many messages as the export has
+  // written.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

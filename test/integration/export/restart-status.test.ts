@@ -1,4 +1,4 @@
-/** Tests that a restart keeps the reason in an export's status (H1), and that outages are reported (H2). */
+/** Tests the status of an export after a restart: it keeps its reason (H1), and it reports an outage (H2). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';

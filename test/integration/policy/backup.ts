@@ -31,7 +31,7 @@ export class Backup {
     }
   }
 
-  /** Restores the ledgers, and the policies with their annotations and status. */
+  /** Restores the ledgers and the policies. The restored policies include their annotations and their status. */
   restoreAll(): void {
     this.restoreLedgers();
     const { api } = this.#world;

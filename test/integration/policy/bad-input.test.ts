@@ -24,7 +24,7 @@ interface Mistake {
   readonly requestsPerHour: number;
 }
 
-/** Maximum number of requests per hour when the operator repeats a failed request every 30 s. */
+/** Maximum number of requests per hour if the operator repeats a failed request every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
 /** Maximum number of requests per hour when the operator repeats a failed request every minute. */
 const everyMinute = 3 * 60 + 30;

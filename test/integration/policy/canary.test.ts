@@ -40,7 +40,7 @@ function rollout(upgrade: Scenario['upgrade'], canary: object) {
   };
 }
 
-/** Returns when the operator received the first answer about a failed upgrade, in ms. */
+/** Returns the time in ms at which the operator first learned that an upgrade had failed. */
 function failureKnownMs({ world, tasks }: ReturnType<typeof rollout>): number {
   const failed = tasks().filter(({ message }) => message === 'broken');
   const tellings = world.journal.filter(({ method, path, end }) =>

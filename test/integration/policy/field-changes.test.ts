@@ -44,7 +44,7 @@ interface Change {
    * continue.
    */
   readonly meanwhile?: Stands;
-  /** Maximum number of upgrades that start during the change; unlimited by default. */
+  /** Maximum number of upgrades that may start while the field has the changed value; unlimited by default. */
   readonly atMost?: number;
   /** True if the field changes the target version, which starts another rollout. */
   readonly retargets?: true;

@@ -7,7 +7,10 @@ import { before, canary, hourMs, middle, rest, staged, target } from './staged-w
 
 type Status = CollectorVersionPolicyStatus;
 
-/** Returns the number at the beginning of a message such as `11 failures in ...`, or NaN if there is no number. */
+/**
+ * Returns the number of failures at the start of a message, such as 11 for `11 failures in ...`. Returns NaN if the
+ * message does not start with this number.
+ */
 function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }

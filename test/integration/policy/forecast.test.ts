@@ -1,4 +1,4 @@
-/** Compares the forecast of a rollout with the simulated rollout that follows. */
+/** Tests the forecast of a rollout. Each test compares it with a simulated rollout. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
@@ -164,7 +164,7 @@ describe('windows', () => {
 
   test('are listed if upgrades start in them', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
-    // 2,400 requests fit into a window of 600 s, so 6,000 upgrades need three nights.
+    // A nightly window of 600 s is long enough for 2,400 requests, so 6,000 upgrades need three nights.
     expect(times(said.windows.map(({ fromMs, toMs }) => ({ startMs: fromMs, endMs: toMs })))).toEqual([
       ['2026-11-20T22:00', '2026-11-20T22:10'],
       ['2026-11-21T22:00', '2026-11-21T22:10'],

@@ -1,4 +1,4 @@
-/** Tests collectors that are installed after a rollout completed. Their failures are counted separately (R5). */
+/** Tests late joiners, which are installed after a rollout completed. Their failures are counted separately (R5). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
@@ -33,7 +33,7 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // The second failure stops the rollout. At most two other upgrades run when the operator learns of this failure.
+      // The second failure stops the rollout. When the operator learns of it, at most two other upgrades have started.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -1,4 +1,6 @@
-/** Tests that a policy needs no ledger while its status contains everything (U1). */
+/**
+ * Tests that the operator writes no ledger for a policy as long as the policy's status contains all information (U1).
+ */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

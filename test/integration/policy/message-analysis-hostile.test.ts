@@ -1,4 +1,6 @@
-/** Tests message analyses of collectors with unusual names, and while users act on the rollout. */
+/**
+ * Tests message analyses of collectors with unusual names, and message analyses during which users act on the rollout.
+ */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,4 +1,4 @@
-/** Tests the check whether collectors send logs again after a rollback (R11). */
+/** Tests how the operator checks after a rollback whether collectors send logs again (R11). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -34,7 +34,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(world.ready('production')?.message).toContain(
     `${quiet} of ${quiet} collectors that had sent too few messages send enough messages again`,
   );
-  // Status requests are not counted, because their number depends on the duration of the search.
+  // Status requests are excluded, because their number depends on how long the search takes.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
   expect(requests.length).toBeLessThanOrEqual(12);
   const now = searches().length;

@@ -1,5 +1,5 @@
 /**
- * Tests requests that the service refuses with 401 or 403: they are rarely repeated, and the refusal is reported once
+ * Tests requests that the service refuses with 401 or 403. They are rarely repeated, and the refusal is reported once
  * (U11).
  */
 import { describe, expect, test } from 'vitest';
@@ -50,8 +50,8 @@ describe('U11: requests that the service refuses', () => {
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // In the status, only the number of running upgrades may change. It changes when an upgrade ends, or when a retry
-    // starts one.
+    // In this case, the status changes only in its number of running upgrades, when an upgrade ends or a retry starts
+    // one.
     expect(told.statuses.length).toBeLessThanOrEqual(operation === 'createTask' || operation === 'getTask' ? 20 : 1);
     expect(told.verdicts().length).toBeLessThanOrEqual(1);
     expect(verdicts).toBeLessThanOrEqual(3);

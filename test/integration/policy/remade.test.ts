@@ -19,8 +19,8 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // The first four collectors get no second request within 20 s, because no list shows yet whether their upgrades have
-  // started.
+  // No list shows yet whether the first four upgrades have started, so the operator sends no second request for these
+  // collectors within 20 s.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });

@@ -1,4 +1,4 @@
-/** Tests that a policy stops sending requests when it is paused, or when its process ends. */
+/** Tests that the operator sends no more requests for a policy after the policy is paused or the process ends. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

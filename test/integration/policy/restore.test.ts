@@ -60,8 +60,8 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 type Fleet = ReturnType<typeof fleet>;
 
 /**
- * Restores the backup. With `beneath`, the operator keeps running. With `between`, it is killed before the restore, and
- * started again afterwards.
+ * Restores the backup. With `beneath`, the operator runs during the restore. With `between`, the operator is killed
+ * before the restore, and started after it.
  */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
@@ -90,7 +90,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /** Number of accepted upgrades at which the backup is made. */
+  /** Number of upgrades that the service has accepted when the backup is made. */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
@@ -130,8 +130,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices that the ledger is lost only when it next writes the ledger. By then, another rollout may
-      // have started.
+      // The operator notices the lost ledger only at its next write. It may then have started another rollout.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);
@@ -215,8 +214,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // After the restore, the stage soaks again, so the next upgrade starts later. The operator notices the restore only
-    // when it writes the ledger.
+    // The operator notices the restore only when it writes the ledger. Otherwise, the first soak ends as planned, 25
+    // minutes after the restore.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });

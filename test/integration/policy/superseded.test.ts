@@ -29,7 +29,7 @@ test('a new target during a rollout records the final counts of the former rollo
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
-  // During this minute, the operator reads the collector list again.
+  // Waits until the operator has read the collector list again.
   await world.clock.advance(minuteMs);
   const shown = world.policy('production')?.status?.collectors?.updated;
   retarget();

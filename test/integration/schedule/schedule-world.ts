@@ -37,7 +37,7 @@ const scheduleDefaults = {
   failedRunsHistoryLimit: 3,
 } as const;
 
-/** Returns messages at regular intervals. The text of each message is its time. */
+/** Returns messages at regular intervals. Each message contains its own time as text. */
 export function every(stepMs: number, fromMs: number, toMs: number): readonly Message[] {
   const count = Math.ceil((toMs - fromMs) / stepMs);
   return Array.from({ length: count }, (_, index) => {
@@ -51,13 +51,13 @@ export interface ScheduleWorldOptions {
   readonly scenario?: Scenario;
   readonly epochMs?: number;
   /**
-   * True if searches find a message only after the service has received it. Otherwise, searches find all messages at
-   * any time.
+   * True if a search finds a message only after the service has received the message. Otherwise, a search finds even
+   * messages that arrive later.
    */
   readonly hidesFuture?: boolean;
   /**
-   * Container image of the Kubernetes Jobs that execute the runs of a schedule. Without an image, no run can be
-   * executed as a Job.
+   * Container image for exports in Kubernetes Jobs. Without an image, the runs of a schedule cannot be executed as
+   * Jobs.
    */
   readonly workerImage?: string;
 }
@@ -185,7 +185,7 @@ export class ScheduleWorld {
     return verifySchedule(new MemoryDestination(this.store), ScheduleLayout.of('hourly'), { ...options, signal });
   }
 
-  /** Returns the sorted texts of the rows in all files that a manifest lists. */
+  /** Returns the texts of all exported rows in sorted order. Only files that a manifest lists are read. */
   rows(): readonly string[] {
     return this.#rowsOf([...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json')));
   }

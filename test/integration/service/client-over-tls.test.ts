@@ -148,7 +148,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // The client keeps the rows of a truncated page, so the next request starts after them.
+    // The client keeps the rows that it received before the page was cut off. The next request starts after these rows.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -141,8 +141,8 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
 }
 
 /**
- * Returns the correct result of the analysis: how many collectors have enough messages to be judged, and which ones
- * stopped sending logs.
+ * Returns the correct result of the analysis: the number of collectors with enough messages to be judged, and the
+ * collectors that stopped sending logs.
  */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {
   if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: new Set() };

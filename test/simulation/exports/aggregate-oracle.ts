@@ -44,7 +44,10 @@ function isDone(search: LiveSearch): boolean {
   return search.expected(search.range) !== undefined && (search.isRead || search.passed.length === 0);
 }
 
-/** Includes messages at the exact end of the range, because a service may treat the end as inclusive (E10). */
+/**
+ * Computes the rows that the aggregation should return. Messages exactly at the end of the range are included, because
+ * a service may treat the end as inclusive (E10).
+ */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(
     aggregation,

@@ -7,8 +7,8 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // The limits are not checked after a freeze, because requests from before and after the freeze may arrive in the same
-  // second.
+  // After a freeze, requests from before and after the freeze may arrive in the same second, so the limits are not
+  // checked.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');
@@ -19,7 +19,8 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > mostPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // If a process is killed while its requests are stalled, later processes do not know of these requests (B6).
+    // Requests that stalled before a kill may still run. Later processes do not know of them, so together they may
+    // exceed the limit (B6).
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

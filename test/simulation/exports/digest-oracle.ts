@@ -1,4 +1,7 @@
-/** Checks each time range that an export manifest calls complete: a later aggregation must count the same rows (E6). */
+/**
+ * Checks the time ranges that an export manifest states as complete. For each range, a later aggregation must count the
+ * same rows (E6).
+ */
 import { createHash } from 'node:crypto';
 import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { SliceSummary } from '../../../src/destination/slice-figures.ts';
@@ -30,7 +33,7 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/** Returns whether a later aggregation counted as many distinct rows as the commit record states. */
+/** Returns whether a later aggregation counted the same number of distinct rows as the commit record. */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -42,7 +45,7 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 
 type Index = 1 | 2 | 3 | 4;
 
-/** Returns whether the rows agree with the count and times that the commit record states for each period. */
+/** Returns whether the rows match the counts and times per period in the commit record. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StandingRecord['record'],

@@ -72,7 +72,7 @@ const directions: Readonly<Record<string, Direction>> = {
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** Exported intervals begin and end where the row limit cut off a search. */
+  /** The row limit cuts off searches, so exported intervals begin and end at these positions. */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
@@ -82,7 +82,7 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** The service omits some rows in pages and in searches. */
+  /** Searches miss some rows, and result pages omit some of the rows that searches found. */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
@@ -102,8 +102,8 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   /**
-   * Only searches that are repeated after a failed check exceed the export's row limit, because many messages arrive
-   * late.
+   * Many messages arrive late. The export therefore repeats searches after a failed check, and only these searches
+   * exceed its row limit.
    */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
@@ -119,7 +119,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
-  /** One millisecond has too many rows, even when its search is divided by message id. */
+  /** One millisecond has too many rows, even after its search is divided by message ids. */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
     more: () => ({ parallelism: 2 }),
@@ -132,7 +132,7 @@ const directions: Readonly<Record<string, Direction>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** The limit of scanned bytes varies, so that the export reaches it at different times. */
+  /** The limit of scanned bytes varies, so it stops the export at different points. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -196,7 +196,7 @@ const directions: Readonly<Record<string, Direction>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** The search of the aggregation takes longer than the service allows, so the service ends it too early. */
+  /** The aggregation's search takes longer than the service allows, so the service ends the search early. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -224,10 +224,7 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /**
-   * The time range of the export ends now or soon. After a kill, another process continues the export, and its clock is
-   * ahead.
-   */
+  /** The export's time range ends now or soon. After a kill, the export continues in a process whose clock is ahead. */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({
@@ -330,8 +327,8 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
 }
 
 /**
- * Returns messages at random times. If `moments` is given, all messages are in this number of random milliseconds, or
- * at the ends of the time range.
+ * Returns messages at random times. If `moments` is given, the messages share this number of random milliseconds, or
+ * are at the ends of the time range.
  */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =

@@ -25,7 +25,7 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns the reasons why no program could export all rows of this simulated run. */
+/** Returns the reasons that make it impossible to export all rows in this simulation. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
@@ -39,8 +39,8 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
 }
 
 /**
- * Returns the maximum number of rows that have the same millisecond and the same last two digits of the message id.
- * These rows cannot be divided further (E4).
+ * Returns the maximum number of rows in the smallest possible search. Such a search covers one millisecond and two last
+ * digits of the message id (E4).
  */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
@@ -61,7 +61,7 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Returns whether two searches of the same range may find different rows. */
+/** Returns whether two searches of the same time range may return different rows. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);

@@ -2,7 +2,7 @@
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Returns the expected rows of the aggregation as texts, in any order. */
+/** Returns the expected rows of the aggregation as text. Their order has no meaning. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {

@@ -138,7 +138,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Operator processes elect a leader, because otherwise only the first process would send requests.
+    // Without leader election, only the first operator process would ever send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },

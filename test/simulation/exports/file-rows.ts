@@ -62,7 +62,9 @@ function linesOf(content: Uint8Array): string[] {
   return Buffer.from(content).toString().split(/\r?\n/).slice(0, -1);
 }
 
-/** Splits CSV lines at commas, because the simulated messages contain no comma, quote or line break. */
+/**
+ * Splits CSV lines at commas. No cell is quoted, because the simulated messages contain no comma, quote or line break.
+ */
 function csvRows([header = '', ...lines]: readonly string[]): readonly Members[] {
   const names = header.split(',');
   return lines.map((line) => {

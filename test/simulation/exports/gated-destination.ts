@@ -1,4 +1,7 @@
-/** Connection of a simulated process to the destination. Its calls can be cut off, delayed or made to fail. */
+/**
+ * Connection of a simulated process to the destination. A test can make its calls fail, delay them, or cut the
+ * connection.
+ */
 import {
   type DestinationCall,
   type DestinationFault,
@@ -10,7 +13,7 @@ import { isDead, never, type ProcessGate } from '../process-gate.ts';
 export interface DestinationObserver {
   /** Called before a destination call is sent. Killing the process here prevents the call. */
   before(effect: string): void;
-  /** Called after a destination call was sent. The call takes effect even if the process is killed now. */
+  /** Called after a call to the destination was sent. The call takes effect even if the process is killed now. */
   after(effect: string): void;
   strike(call: DestinationCall, name: string): DestinationFault | undefined;
 }

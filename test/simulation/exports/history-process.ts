@@ -7,7 +7,7 @@ export interface HistoryProcess {
   readonly running: boolean;
   readonly told: ToldState | undefined;
   start(): void;
-  /** Tells the process that the spec has changed. If `isToTryAgain` is true, a user also requests a retry. */
+  /** Notifies the process that the spec has changed. If `isToTryAgain` is true, the user also requests a retry. */
   tell(isToTryAgain: boolean): void;
   kill(): void;
   /** Freezes or thaws the process, as SIGSTOP and SIGCONT do. */

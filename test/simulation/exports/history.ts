@@ -17,7 +17,9 @@ const restMs = 90_000;
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of all requests and of the destination's content, which shows whether two runs are identical. */
+  /**
+   * Hash of all requests and of the content of the destination. Equal hashes show that two simulations were identical.
+   */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }
@@ -54,7 +56,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // A fault may have interrupted the check that the user requested, so the user requests it again.
+    // The user requests the check again, because a fault may have interrupted the first one.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

@@ -7,23 +7,20 @@ const underWayMs = 1_000;
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // Two processes of one export cannot keep its limits, because neither knows the searches of the other.
+  // If two processes run the same export, neither knows the other's searches, so they may exceed the limits.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
-/**
- * Checks that an export stops at `maxMessages`. It may exceed the limit by the rows of one search job or one
- * millisecond.
- */
+/** Checks that an export stops at `maxMessages`. The last search job may exceed this limit. */
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
   // If the service changes its row limit during the run, the maximum number of exported rows is unknown.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // A commit record may exist although its write failed. The process notices such a record only when it lists the
-  // records.
+  // The write of a commit record may fail although the record is stored. The process then notices this record only when
+  // it lists the records.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -40,7 +37,7 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A frozen process may send a request after the deadline.
+  // A process that was frozen may send a request after the deadline.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
   const late = journal.filter(
@@ -49,7 +46,7 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/** Checks that each process keeps the limit of scanned bytes. A process knows only its own search jobs. */
+/** Checks that each process keeps the limit of scanned bytes. Each process counts only its own search jobs. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
@@ -63,7 +60,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // Count queries are ignored, because an export may still send them after it has reached its limit of scanned bytes.
+    // Ignores count queries, because an export may send them even after it has reached its limit of scanned bytes.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>

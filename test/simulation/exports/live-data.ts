@@ -1,5 +1,5 @@
 /**
- * Log messages of a simulated export. Its searches may return wrong rows or omit rows. Each search also stores its
+ * Log messages for a simulated export. Searches may return wrong rows or omit rows, but each search also stores its
  * correct result for the checks.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
@@ -10,13 +10,13 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 /** Errors that the service makes in one search. */
 export interface SearchFlaws {
   /**
-   * Number of the shard whose messages the search misses; undefined if it misses none. One status of the search job
-   * reports the error.
+   * Number of the shard whose messages are missing from the search; undefined if none is missing. The service reports
+   * this error in only one status.
    */
   readonly missedShard: number | undefined;
   /** True if a search that the row limit cuts off also omits one message that it should have found. */
   readonly hasHole: boolean;
-  /** Number of messages that the search counts, but returns on no page. They are the oldest messages of the search. */
+  /** Number of messages that the search counts but that no result page contains. They are its oldest messages. */
   readonly forgotten: number;
 }
 
@@ -28,9 +28,9 @@ export interface LiveDataOptions {
   readonly nowMs: () => number;
   /** Returns the errors for a search that begins now. */
   readonly flaws: () => SearchFlaws;
-  /** True if a search also returns messages that became searchable in a period that it has already searched. */
+  /** True if a search also returns messages that became searchable only after it had searched their time range. */
   readonly lateJoin: boolean;
-  /** True if the service runs a separate search for the histogram. */
+  /** True if the service computes the histogram with a separate search. */
   readonly histogramFirst: boolean;
   /** True if a search by receipt time that reaches its row limit returns an arbitrary selection of the rows. */
   readonly cutsByPage: boolean;
@@ -99,10 +99,10 @@ export class LiveSearch implements Search {
   readonly range: SearchRange;
   readonly flaws: SearchFlaws;
   readonly beganAtMs: number;
-  /** Time at which the search ended or reached its row limit; undefined while it runs. */
+  /** Time in ms at which the search ended or reached its row limit; undefined before that. */
   endedAtMs: number | undefined;
   hasTold = false;
-  /** Query of the search job; undefined while no client has received the id of the job. */
+  /** Query of the search job; undefined until a client has received the job's id. */
   query: string | undefined;
   /** Scanned bytes that clients read in the statuses of the search job, with the time of each read. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
@@ -113,16 +113,16 @@ export class LiveSearch implements Search {
   readonly #options: LiveSearchOptions;
   /** Number of messages that the search has not reached. A search begins with the newest message. */
   #left: number;
-  /** Messages that became searchable too late for this search. */
+  /** Messages that became searchable after this search had passed their time. */
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** Messages that a service without errors would return. */
+  /** Messages that the search would return if the service made no errors. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
-  /** True if the row limit cut off the search between two messages of the same millisecond. */
+  /** True if the search was cut off in the middle of a millisecond, so that only a part of its messages was found. */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -139,19 +139,19 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** Returns the start of the time range in which the search has found all rows. */
+  /** Returns the start of the time range in which the search has already found all rows. */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** Returns the messages that a search without errors would have found so far. */
+  /** Returns the messages that the search would have found by now if the service made no errors. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
-  /** Returns the correct messages of an interval; undefined if the search did not cover all of it. */
+  /** Returns the messages that an interval must contain; undefined if the search did not cover the whole interval. */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
     queryLimit = Number.POSITIVE_INFINITY,
@@ -202,8 +202,8 @@ export class LiveSearch implements Search {
   }
 
   /**
-   * Chooses a message that the search omits. A search below its row limit omits none, because no program could detect
-   * the omission.
+   * Chooses a message that the search omits. Does so only if the search exceeds its row limit, because no program could
+   * detect other omissions.
    */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;

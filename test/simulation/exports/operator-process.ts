@@ -64,7 +64,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** Does nothing, because the operator's watches already report each change. */
+  /** Does nothing, because the operator watches its resources and notices changes by itself. */
   tell(): void {}
 
   kill(): void {

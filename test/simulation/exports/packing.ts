@@ -7,15 +7,15 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Function that is called when a compression starts. The compression ends after the function has called `done`. */
+/** Called when a compression starts. The compression ends when this function calls `done`. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
 /**
- * Sets a function that decides when each compression ends. Undefined restores the normal compression on threads of
- * `node:zlib`.
+ * Sets a function that decides when each compression ends. If it is undefined, compressions run normally, on the
+ * threads of `node:zlib`.
  */
 export function packBy(next: Packing | undefined): void {
   packing = next;

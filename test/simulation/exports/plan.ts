@@ -19,9 +19,9 @@ export interface ExportHistoryPlan {
   readonly query: string;
   /** Part of the export's query that selects messages. */
   readonly scope: Scope;
-  /** Aggregation whose result rows the export writes; undefined if the export writes messages. */
+  /** Aggregation whose result is exported; undefined if the export contains messages. */
   readonly aggregation: AggregationPlan | undefined;
-  /** Row limit in the query text. A query with a row limit cannot be divided into intervals (E8). */
+  /** Row limit that the query itself contains. The export cannot split such a query by time (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
   /** Start of the exported range, in ms since the epoch. */
@@ -33,11 +33,12 @@ export interface ExportHistoryPlan {
   /** Smallest row limit of a search during this run. */
   readonly smallestLimit: number;
   /**
-   * True if the service reports a search that reached the row limit as complete, so that the limit cannot be noticed.
+   * True if the service reports a search as complete although the search reached the row limit. The client then cannot
+   * notice the limit.
    */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /** True if a search by receipt time that reaches its row limit returns an arbitrary selection of the rows. */
+  /** True if a search by receipt time returns an arbitrary selection of rows when it reaches its row limit. */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
@@ -68,7 +69,7 @@ export interface FlawPlan {
   readonly forget: number;
 }
 
-/** Limits in the first spec of the export. A simulated user raises these limits later. */
+/** Limits in the initial spec of the export. A simulated user raises them later. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -81,7 +82,7 @@ export interface OutputPlan {
 }
 
 export interface DestinationFaultPlan {
-  /** Ratio (0 to 1) of calls to the destination that fail. */
+  /** Ratio (0 to 1) of destination calls that fail. */
   readonly share: number;
   readonly slowShare: number;
   readonly calls: readonly DestinationCall[];
@@ -91,7 +92,7 @@ export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
-/** Output formats whose files are compressed as a whole, unlike Parquet files. */
+/** Output formats whose files are compressed as a whole. Parquet files are compressed in parts. */
 export const packedOutputs: readonly OutputPlan[] = [
   { format: 'NDJSON', compression: 'Gzip' },
   { format: 'NDJSON', compression: 'Zstd' },
@@ -113,11 +114,11 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // Most simulated exports have a time range in the past. Some end in the future.
+  // Most simulated exports cover a time range in the past. The ranges of some exports end in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // Logfleet suspects an unreported row limit only at round numbers of at least 10,000.
+  // Logfleet suspects an unreported row limit only if a search returns a round number of at least 10,000 rows.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -222,7 +223,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
   return {
     messageLimit: limit,
-    // An operator learns the row limit only from a search that reaches it.
+    // An operator learns the row limit only when a search reaches it.
     atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
     duration: chance.one<SearchScenario['duration'] & {}>(
       isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],

@@ -8,8 +8,8 @@ export type ExportAction =
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**
-   * Kills a process at one of its calls after `atMs`. `effect` is the number of the call. If `named` is set, only calls
-   * whose names contain it are counted.
+   * Kills a process right before or after one of its calls. `effect` counts the calls since `atMs`. If `named` is set,
+   * only calls whose names contain this text count.
    */
   | {
       readonly kind: 'killAtEffect';

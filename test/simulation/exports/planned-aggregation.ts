@@ -1,4 +1,4 @@
-/** Plans the aggregation of an export: the keys by which it groups messages, and the values that it computes. */
+/** Plans the aggregation query of an export: how it groups messages, and which values it computes. */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
@@ -6,11 +6,16 @@ export interface AggregationPlan {
   readonly figures: readonly Figure[];
   /** Length in ms of the periods by which the aggregation groups messages. */
   readonly sliceMs: number;
-  /** Number of messages that a group must exceed to produce a row. If undefined, every group produces a row. */
+  /**
+   * A group is in the result only if it has more messages than this number. If undefined, every group is in the result.
+   */
   readonly moreThan: number | undefined;
 }
 
-/** Key by which messages are grouped: a field, the last digit of the text, or the period of the message time. */
+/**
+ * Key by which an aggregation groups messages. `digit` is the last digit of the text, and `slice` is a period of the
+ * message time.
+ */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
 export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
@@ -34,7 +39,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Returns the part of the query that follows the search expression. Each operator is preceded by a pipe. */
+/** Returns the operators of the query, each preceded by a pipe. They follow the search expression. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

@@ -32,8 +32,8 @@ export interface CorpusOptions {
   readonly settleMs: number;
   readonly calmAtMs: number;
   /**
-   * Approximate row limit of a search. The corpus may have several times as many messages, so that searches must be
-   * split.
+   * Approximate row limit of a search. There may be several times as many messages, so that the export must split
+   * searches.
    */
   readonly limit: number;
   readonly isLarge: boolean;
@@ -98,7 +98,7 @@ function momentOf(chance: Chance, shape: Shape, centers: readonly number[], opti
   }
 }
 
-/** Returns a random delay in ms until searches find a message. It sometimes exceeds `settleDelay`. */
+/** Returns a random time in ms after which searches find a message. It may be longer than `settleDelay`. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);

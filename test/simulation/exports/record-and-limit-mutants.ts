@@ -1,10 +1,13 @@
-/** Mutants (copies of the program with one rule broken) that the checks of commit records and limits must detect. */
+/**
+ * Mutants (copies of the program with one rule broken) of the rules for commit records and limits. The simulated
+ * exports must detect them.
+ */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Makes logfleet accept a search job whose pages contain fewer rows than its message count. */
+/** Makes logfleet accept a search job that returns fewer rows than it counted. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/search/search-verdict.ts',

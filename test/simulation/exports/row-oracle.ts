@@ -1,4 +1,4 @@
-/** Checks that the files of each commit record contain exactly the messages that a search could find (E4 to E11). */
+/** Checks that the files of each commit record contain exactly the messages that its search could find (E4 to E11). */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
@@ -36,7 +36,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // The export need not search a period in which a count query found no rows.
+    // A period in which a count query found no rows need not be searched.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -52,7 +52,7 @@ function recordViolations(
 
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // The searched range may end 1 ms later if the service treats the end as inclusive.
+  // If the service treats the end of a range as inclusive, the search covers one more millisecond.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 
@@ -60,7 +60,7 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Returns whether a client read results of the search, or the search found no rows. */
+/** Returns whether a client has the results of the search: it read some, or there are none. */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }
@@ -103,7 +103,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Returns a violation for each row of an incomplete commit record that no search has found. */
+/** Returns a violation for each row in an incomplete commit record that no search returned. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches

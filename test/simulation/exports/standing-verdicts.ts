@@ -1,4 +1,4 @@
-/** Reads from the destination which intervals each aggregation confirmed. */
+/** Reads from the destination which intervals the check aggregations confirmed. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, verdictKind } from '../../../src/destination/digest-verdict.ts';
@@ -13,8 +13,8 @@ interface Standing {
 }
 
 /**
- * Returns the results of the aggregations that checked the exported rows, oldest first. The destination stores these
- * results.
+ * Returns the results of the checks that compare the exported rows with an aggregation, oldest first. They are read
+ * from the destination.
  */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];

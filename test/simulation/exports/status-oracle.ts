@@ -1,4 +1,4 @@
-/** Checks that an export's status is complete if and only if the manifest exists. */
+/** Checks that the status shows an export as complete exactly when the export manifest exists. */
 import { findCondition } from '../../../src/api/conditions.ts';
 import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';

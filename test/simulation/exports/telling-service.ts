@@ -1,4 +1,4 @@
-/** Simulated service that reports the error of a search in a single status of the search job. */
+/** Simulated service that reports the error of a search only once, in one status of the search job. */
 
 import {
   type InProcessAnswer,
@@ -108,7 +108,7 @@ interface StatusDocument {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses an answer as a JSON object; undefined if it is not an object. */
+/** Parses the body of an answer. Returns undefined if it is not a JSON object. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

@@ -43,7 +43,8 @@ class History {
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
   /**
-   * True if this run removes schedule records from the destination. Otherwise, this run deletes statuses and schedules.
+   * If true, this simulation removes schedule records from the destination. If false, it deletes statuses and
+   * schedules.
    */
   readonly #losesRecords: boolean;
   /**
@@ -120,7 +121,7 @@ class History {
     this.violations.push(`${rule}: ${problem}`);
   }
 
-  /** Checks that the time range of a new run overlaps neither another run nor a reported gap (S1, S5). */
+  /** Checks the time range of a new run. It must not overlap another run or a reported gap (S1, S5). */
   #checkCreated(name: string): void {
     const span = spanOf(name);
     const { status } = this.#world;
@@ -182,8 +183,8 @@ class History {
   }
 
   /**
-   * Returns the name of the export manifest of the run that this schedule record describes; undefined if there is no
-   * manifest.
+   * Returns the name of the export manifest of a run. `record` is the name of the run's schedule record. Returns
+   * undefined if the manifest does not exist.
    */
   #manifestOf(record: string): string | undefined {
     const run = record.slice('hourly/schedule/runs/'.length, -'.json'.length);
@@ -191,7 +192,7 @@ class History {
     return [...objects.keys()].find((name) => name.startsWith(`hourly-${run}/`) && name.endsWith('/manifest.json'));
   }
 
-  /** Returns the time ranges of schedule records that were removed and not written again. */
+  /** Returns the time ranges of schedule records that were removed and that the operator has not written again. */
   #timeOfRemoved(): readonly TimeRange[] {
     const { objects } = this.#world.store;
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);

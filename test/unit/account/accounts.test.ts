@@ -1,4 +1,4 @@
-/** Tests accounts: Secrets that share an account, repeated reads of a Secret, and unusable Secrets. */
+/** Tests accounts: Secrets that belong to the same account, Secrets that are read again, and unusable Secrets. */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import { failure, type LogfleetError } from '../../../src/base/errors.ts';

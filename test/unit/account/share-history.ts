@@ -1,6 +1,6 @@
 /**
- * Random histories of Kubernetes Jobs that export. All pods and the operator together must never exceed the request
- * limits.
+ * Simulates Kubernetes Jobs that export, with random events. The pods and the operator together must never exceed the
+ * request limits.
  */
 import {
   type HeldShare,
@@ -34,7 +34,7 @@ const user = 'user';
 const steps = 200;
 /** Maximum delay in ms until a watch shows a change. */
 const latestWatchMs = 30_000;
-/** Time in ms for which the Job controller may still create pods of a deleted Job. */
+/** Time in ms after the deletion of a Job for which the Job controller may still create pods of this Job. */
 const latestPodMs = 10_000;
 
 /**
@@ -64,7 +64,8 @@ export function shareHistory(random: Random): ShareHistory {
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
   /**
-   * Returns a random state that a watch may show now. It is at least as new as the last state that the watch showed.
+   * Returns the state of the resources that a watch may show now, chosen at random. It is never older than what the
+   * watch showed last.
    */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
@@ -86,7 +87,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // In some cases, the new Job has the name of a deleted Job, as when an export is resumed.
+      // The new Job sometimes has the name of a deleted Job. This happens when an export is resumed.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);
@@ -147,7 +148,10 @@ export function shareHistory(random: Random): ShareHistory {
   return { mostWorkers };
 }
 
-/** Returns the request shares that an operator finds in running Jobs and in the pods of deleted Jobs. */
+/**
+ * Returns the shares of the request limits that an operator sees in use. It sees them in running Jobs, and in pods
+ * whose Jobs were deleted.
+ */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);
   return [...names].flatMap((job): readonly ObservedShare[] => {

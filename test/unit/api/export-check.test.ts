@@ -17,7 +17,7 @@ function exportOf(spec: object, metadata: object = {}): object {
   };
 }
 
-/** Returns the findings of `validate` as texts `severity path: message`. The current time is a fixed day in 2026. */
+/** Returns the findings of `validate`, each as `severity path: message`. The current time is a fixed day in 2026. */
 function say(spec: object, wallMs: number | undefined = today): readonly string[] {
   return validateResource('SearchExport', exportOf(spec), undefined, wallMs).map(
     (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,

@@ -1,4 +1,4 @@
-/** Tests that destinations accept every setting that the CRD accepts. */
+/** Tests that logfleet can open a destination with any settings that the CRD accepts. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';

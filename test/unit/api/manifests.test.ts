@@ -12,10 +12,7 @@ function manifest(file: string): any {
   return documents[0]?.toJS();
 }
 
-/**
- * Returns the numbers of all memory sizes in the tables of docs/performance.md, in MiB. Omits the size of `logfleet
- * ui`.
- */
+/** Returns all memory sizes in MiB from the tables of docs/performance.md, except that of `logfleet ui`. */
 function measuredMebibytes(): readonly number[] {
   const rows = readFileSync(join(root, 'docs/performance.md'), 'utf8').matchAll(
     /^\| ([^|]+) \| ([^|]*\d+ MiB[^|]*) \|/gm,

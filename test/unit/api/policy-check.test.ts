@@ -3,7 +3,7 @@ import { renderExplanation } from '../../../src/api/finding.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
-/** Returns the findings of `validate` as texts `severity path: message`. The current time is a fixed day in 2026. */
+/** Returns the findings of `validate`, each as `severity path: message`. The current time is a fixed day in 2026. */
 function say(spec: object, metadata: object = {}, rest: object = {}): readonly string[] {
   const policy = {
     apiVersion: 'logfleet.dev/v1alpha1',

@@ -1,4 +1,4 @@
-/** Tests that the virtual clock of the tests waits for real work, such as reading files. */
+/** Tests that the virtual clock waits for work that takes real time, such as reading files. */
 import { randomBytes } from 'node:crypto';
 import type { Transform } from 'node:stream';
 import { createGzip, createZstdCompress } from 'node:zlib';

@@ -13,8 +13,8 @@ async function script(shell: string): Promise<string> {
 const bash = await script('bash');
 
 /**
- * Returns the completions that bash computes. A function without effect replaces `compopt`, which works only during an
- * interactive completion.
+ * Returns the completions that bash computes. Replaces `compopt` by a function that does nothing, because it works only
+ * during an interactive completion.
  */
 function completionsOf(...words: readonly string[]): readonly string[] {
   const lines = [

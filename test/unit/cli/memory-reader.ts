@@ -14,11 +14,11 @@ export class MemoryReader implements ResourceReader {
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** Error that `follow` throws; undefined if it succeeds. */
+  /** Error that `follow` throws; undefined if `follow` succeeds. */
   failure: Error | undefined;
   /**
-   * Tells all followers that the connection has failed (`message` says why), or that it works again (`message` is
-   * undefined).
+   * Reports to all followers that the connection has failed, for the reason in `message`. If `message` is undefined,
+   * reports that the connection works again.
    */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;
@@ -27,7 +27,7 @@ export class MemoryReader implements ResourceReader {
   readonly #followers = new Set<() => void>();
 
   /**
-   * If `everyNamespace` is true, resources are looked up by name in all namespaces. Otherwise, the default namespace is
+   * If `everyNamespace` is true, commands search all namespaces for a resource. Otherwise, they use the namespace
    * `logging`.
    */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {

@@ -1,4 +1,4 @@
-/** Tests the operator versions that `logfleet version` prints, and its warnings. */
+/** Tests how `logfleet version` prints the versions of operators, and when it prints a warning. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -1,4 +1,4 @@
-/** Tests reading a file of JSON records from its end: no record is lost or cut. */
+/** Tests the function that reads a file of JSON records from its end. It must return each record completely. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -17,7 +17,7 @@ export interface Terminal {
   readonly colour?: boolean;
 }
 
-/** Returns an output that records what is written to it. It is a pipe if `terminal` is undefined. */
+/** Returns an output that records the written text. If `terminal` is undefined, the output is a pipe. */
 export function recordingOutput(terminal?: Terminal): RecordingOutput {
   return {
     text: '',

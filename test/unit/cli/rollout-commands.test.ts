@@ -39,7 +39,10 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** Reason in `status.rollout.stopped`, by the reason of the `Ready` condition that reports the same stop. */
+/**
+ * The reason of the `Ready` condition for each stopped rollout, and the reason in `status.rollout.stopped` for the same
+ * stop.
+ */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',
   Aborted: 'Aborted',

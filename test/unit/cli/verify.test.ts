@@ -216,7 +216,7 @@ describe('logfleet verify', () => {
   });
 
   test('finds an export in a deep folder, beside an unreadable folder', async () => {
-    // The path is longer than the system allows, so not even root can read it.
+    // The path is too long for the system, so no user can read the folder, not even root.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
     renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));

@@ -1,4 +1,4 @@
-/** Test data: the rows of a log service that gives false answers. Some rows have the same millisecond. */
+/** Rows of a log service that gives false answers. Some rows have the same message time. */
 import type { Message } from '../../../../simulator/test/search/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 

@@ -29,10 +29,10 @@ const { truth, pageRows } = small;
 const dayMs = 24 * hourMs;
 /** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/** Uses the large corpus, because the operator suspects an unreported row limit only if a search has many rows. */
+/** Uses more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
 
-/** Rows at different positions of a page, which the false answers change. */
+/** Rows that the false answers change. They are at different positions of a page. */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const foreign = truth[900] as Row;
@@ -74,7 +74,7 @@ function inPlaceOfNext(rows: Rows, index: number): Rows {
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** Returns a function that replaces the row `replaced` by a second copy of the row `given`. */
+/** Returns a function that puts a second copy of the row `given` in the place of the row `replaced`. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
@@ -273,7 +273,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** False answers that change the times of rows, but keep each row in its exported interval. */
+/** False answers with wrong times of rows. Each time stays within the interval in which its row is exported. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(

@@ -21,7 +21,7 @@ export interface LyingJob {
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Number of requests for the first page of this search job. */
+  /** Number of times that the first page of this search job has been requested. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -44,8 +44,8 @@ export interface Lie {
   /** Returns the rows of a search job, newest first. */
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
   /**
-   * True if the message count and the histogram are computed from the false `rows`, so that they do not reveal the
-   * error.
+   * True if the message count and the histogram are computed from the false `rows`. The false answer is then
+   * consistent, so neither of them reveals the error.
    */
   readonly isCounted?: boolean;
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
@@ -143,7 +143,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** A search that reaches its row limit has found the newest rows. */
+  /** Returns the rows that a search finds. At the row limit, these are the newest rows. */
   #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

@@ -39,13 +39,15 @@ const names = Object.keys(files);
 
 interface Damage {
   readonly name: string;
-  /** Damages a manifest file. `extra` lists files that the repair must remove. */
+  /** Damages a manifest file. When the test repairs the file, it also removes the files in `extra`. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
-  /** Time in ms from the damage to its repair, 12,000 by default. The repair may occur while an operator starts. */
+  /**
+   * Time in ms from the damage to its repair; 12,000 by default. An operator may start while the damage is repaired.
+   */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** True if an operator that starts after the damage cannot notice it. */
+  /** True if an operator that starts after the damage cannot tell that a manifest is damaged. */
   readonly isUnseen?: true;
 }
 
@@ -55,8 +57,8 @@ const write =
     world.write(file, change(text));
 
 /**
- * Returns the first lines of a changed manifest, up to the line that contains `pause`, as if its writer had paused
- * there.
+ * Returns the first lines of a changed manifest, up to the line that contains `pause`. A writer that pauses there
+ * leaves such a file.
  */
 function rewritten(text: string, pause: string): string {
   const lines = text.replace(/^# Source.*/, '# Source: chart-1.0.1').split('\n');

@@ -1,4 +1,4 @@
-/** Tests the HTTP server of `logfleet ui`: its answers, headers, and messages about changes. */
+/** Tests the HTTP server of `logfleet ui`: its answers, its headers, and how it reports changes to the page. */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
