@@ -67,13 +67,13 @@ async function installByKubectl(namespace: string): Promise<void> {
 }
 
 const test = endToEnd
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
   .extend('place', ({}, { onCleanup }): Place => {
     const place = volumePlace();
     onCleanup(() => place.remove());
     return place;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
   .extend('release', async ({}) => {
     const namespace = await createNamespace('chart');
     await installByKubectl(namespace);

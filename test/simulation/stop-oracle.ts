@@ -69,7 +69,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Returns whether the policy had another target in the meantime. */
+/** Returns whether the policy ever had another target. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

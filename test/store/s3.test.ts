@@ -168,7 +168,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // Three lost answers use up the client's retries of a request.
+    // Three lost answers use up the retries of this request, but the upload must still succeed.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {

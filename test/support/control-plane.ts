@@ -15,7 +15,7 @@ export function controlPlane(): ControlPlaneAccess {
 
 export interface ApiAnswer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: the body can be an object of any kind.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read bodies of any type.
   readonly body: any;
 }
 

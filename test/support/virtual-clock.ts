@@ -22,7 +22,7 @@ export class VirtualClock implements Clock {
   skewMs = 0;
 
   /**
-   * @param rest function that waits until no work can continue without a timer; tests that use files must pass
+   * @param rest function that waits until nothing more can happen before the next timer; tests that use files must pass
    * `settleFiles`
    */
   constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {

@@ -8,7 +8,10 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Problems that occur in addition to the kills of the operator: upgrades fail, or collector lists are `lagMs` late. */
+/**
+ * Problems of a test case besides the kills of the operator: upgrades that fail, or collector lists that are `lagMs`
+ * late.
+ */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -34,12 +37,12 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 type Faults = Readonly<Record<string, FaultScenario>>;
 
 /**
- * Faults of a test, and the steps of an upgrade at which the operator is killed. The operator is started again after
- * each kill.
+ * Problems of a test case, and the steps of an upgrade at which the test kills the operator. The test starts the
+ * operator again after each kill.
  */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
-/** Starts the test cases concurrently. The longest cases should come first. */
+/** Runs the test cases concurrently. List the longest cases first, so that they start first. */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
@@ -55,7 +58,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Fault that loses the answers to the first and the third upgrade request. */
+/** Problems of a test case, and the fault that loses the answers to its first and its third upgrade request. */
 export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

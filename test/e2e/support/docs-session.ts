@@ -19,7 +19,7 @@ const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
 export class DocsSession {
   readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
   readonly #endless: ChildProcess[] = [];
-  /** Variables and aliases of the page, which apply to all later commands. */
+  /** Commands of the page that set variables and aliases. They are repeated before each later command. */
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 
@@ -38,7 +38,10 @@ export class DocsSession {
     writeFileSync(join(this.#folder, file), content);
   }
 
-  /** Runs a command, and throws if it fails. A command that does not end continues to run after its first output. */
+  /**
+   * Runs a command, and throws if it fails. If the command does not end by itself, waits for its first output and lets
+   * it run.
+   */
   async run(command: string): Promise<void> {
     const line = command
       .replace(`--listen ${documentedAddress}`, '--listen 127.0.0.1:0')

@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 
 const root = join(import.meta.dirname, '../../..');
 
-// biome-ignore lint/suspicious/noExplicitAny: the manifests can be of any kind.
+// biome-ignore lint/suspicious/noExplicitAny: the tests read manifests of any kind.
 function manifest(file: string): any {
   const documents = parseAllDocuments(readFileSync(join(root, 'manifests', file), 'utf8'));
   return documents[0]?.toJS();

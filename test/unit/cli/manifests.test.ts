@@ -9,7 +9,7 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly rules?: readonly object[];
   readonly subjects?: readonly object[];
-  // biome-ignore lint/suspicious/noExplicitAny: a spec of any kind.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read specs of any kind.
   readonly spec?: any;
 }
 

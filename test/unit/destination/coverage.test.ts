@@ -1,4 +1,4 @@
-/** Tests which time ranges count as exported after some commit records were rejected. */
+/** Tests which time ranges still count as exported after a check has rejected some commit records. */
 import { describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';

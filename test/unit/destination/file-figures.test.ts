@@ -1,4 +1,4 @@
-/** Tests the message sizes and times that are computed from the text of a data file. */
+/** Tests how message sizes and times are computed from the text of a data file. */
 import { expect, test } from 'vitest';
 import { readContent } from '../../../src/destination/file-reader.ts';
 

@@ -38,14 +38,15 @@ test('a request for a token that the proxy does not answer fails after 15 s, and
   const file = join(folder, 'key.json');
   writeFileSync(file, newServiceAccountKey());
   const environment = { HTTPS_PROXY: `http://${proxy.address}`, GOOGLE_APPLICATION_CREDENTIALS: file };
-  // Google's library reads the proxy and the key file from the environment of this process.
+  // Google's library reads the proxy and the key file from environment variables of this process.
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const delays: number[] = [];
   const clock: Clock = {
     ...systemClock,
     after: (delayMs, callback) => {
       delays.push(delayMs);
-      // On a slow machine, the time limit must not pass before the proxy has received the request.
+      // The time limit ends only after the proxy has received the request, so that a slow machine does not change the
+      // result.
       const cancelled = new AbortController();
       void proxy.requested.then(() => cancelled.signal.aborted || callback());
       return { cancel: () => cancelled.abort() };

@@ -1,4 +1,4 @@
-/** Tests the message sizes and times that are computed from the columns of a Parquet file. */
+/** Tests how message sizes and times are computed from the columns of a Parquet file. */
 import { expect, test } from 'vitest';
 import { readContent } from '../../../src/destination/file-reader.ts';
 import { messageColumns } from '../../../src/output/columns.ts';

@@ -1,4 +1,4 @@
-/** Sample export of four hours in two segments, with its commit records. */
+/** Sample export that covers four hours in two segments, with its commit records. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -32,7 +32,7 @@ export const identity: ExportIdentity = {
 export const layout = ExportLayout.of('audit', fingerprintOf(identity));
 export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
 
-/** Returns the commit record of an interval. A record without rows names no file. */
+/** Returns the commit record of an interval. If the interval has no rows, the record names no file. */
 export function recordOf(
   segment: number,
   fromMs: number,

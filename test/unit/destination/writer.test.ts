@@ -1,4 +1,4 @@
-/** Tests the tokens that show other processes whether a process still runs (E15). */
+/** Tests the token of a process. From this token, other processes learn whether the process still runs (E15). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';

@@ -8,7 +8,10 @@ import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 const digits = '0123456789';
 const denseMs = hour.fromMs + 1_000;
 const count = 300;
-/** Each two-digit ending of an id occurs three times. Some ids are negative, as in the real service (section 10.3). */
+/**
+ * Messages of one millisecond. Each two-digit ending of an id occurs three times. Some ids are negative, as in the real
+ * service (section 10.3).
+ */
 const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
   at: denseMs,
   raw: `message ${index}`,
@@ -58,8 +61,8 @@ describe('a dense millisecond', () => {
     );
   }
 
-  // The export needs two search jobs: one searches the whole millisecond, and one counts its rows. Then it needs one
-  // search job for each of the ten last digits of the message ids.
+  // One search job searches the whole millisecond, and one counts its rows. Ten more search jobs follow, one for each
+  // last digit of the message ids.
   test.each([
     ['one number of rows looks like a limit', [10_000, 2_000], 11_000, 2 + 10],
     ['all numbers of rows look like limits', Array.from(digits, () => 10_000), 50_000, 2 + 10],

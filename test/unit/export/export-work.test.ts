@@ -72,7 +72,7 @@ class PassingClock extends VirtualClock {
   }
 }
 
-/** One export with scripted searches: the test determines how each search ends. */
+/** One export whose searches are controlled by the test, which determines how each search ends. */
 class WorkWorld {
   readonly clock = new PassingClock();
   readonly destination = new MemoryDestination();
@@ -81,7 +81,7 @@ class WorkWorld {
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
-  /** Error with which the next attempt to open the destination fails; undefined if it succeeds. */
+  /** Error with which the next attempt to open the destination fails. If undefined, the attempt succeeds. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
@@ -154,7 +154,7 @@ test('a worker that waits reads again what others have written, however long a d
   await settle();
   const { requeueAfterMs } = work.advance(limits);
   expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
-  // The timer fires slightly too early: just before the next read of the destination is due.
+  // The timer fires slightly too early, so the destination is not due to be read again.
   await clock.advance(requeueAfterMs - 0.05);
   clock.readingMs = 0.02;
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);
@@ -886,7 +886,8 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // The new commit record covers the range that the other records omit, so the export reads all records again.
+    // The new commit record fills the gap between the other records. The records no longer contradict each other, so
+    // the export reads all of them again.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

@@ -1,4 +1,7 @@
-/** Tests interval searches: when they read pages, end, stop, or find that another process was faster. */
+/**
+ * Tests the course of an interval search: when it reads pages, how it ends or is stopped, and what it does if another
+ * process commits the interval first.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
@@ -61,7 +64,8 @@ describe('a search that is stopped', () => {
       const search = world.begin();
       world.clock.after((part * spanMs) / 20, () => search.stop('DeadlineExceeded'));
       expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'DeadlineExceeded' });
-      // The client does not know the id of a job that may exist, so the job has to expire.
+      // The search may have been stopped before the client received the id of its job. Such a job cannot be deleted, so
+      // it must expire.
       await world.clock.advance(60_000);
       expect(await world.leftovers()).toEqual([]);
       expect(await world.records()).toEqual([]);

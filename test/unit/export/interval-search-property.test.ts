@@ -74,7 +74,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // Tells the export the row limit in advance, because the service may apply the limit without reporting it.
+  // The service may apply its row limit without reporting it, so the test tells the export that the limit was reached.
   const isLimitReached = true;
   const texts: string[] = [];
   const shown = {
@@ -170,8 +170,8 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // If requests or destination calls failed, files may remain that the export could not remove. Nothing else may
-      // remain.
+      // If a request or a destination call failed, the export may have been unable to remove some files. Otherwise,
+      // nothing may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** Tests the search of one interval: each result, its cause, and the files at the destination. */
+/** Tests the search of an interval: the result, the reason for it, and the files that it leaves at the destination. */
 import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
@@ -66,7 +66,8 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The second read requests a shorter first page, so its pages end at other rows than those of the first read.
+    // The second read must use pages that end at other rows than those of the first read. For this purpose, it requests
+    // a shorter first page.
     expect(readings).toBe(3);
   });
 

@@ -1,4 +1,4 @@
-/** Creates the environment of an interval search: the simulated service, and a destination in memory. */
+/** Provides what the test of an interval search needs: a simulated service, and a destination in memory. */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -66,7 +66,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Seed of the random part in the names of written files. Each process needs its own seed. */
+  /** Seed for the random part of file names. Two processes must not have the same seed. */
   readonly token?: number;
 }
 
@@ -142,8 +142,8 @@ export class SearchWorld {
   }
 
   /**
-   * Returns a message for each wrong row in the files of a commit record, and for each file or search job that should
-   * have been removed.
+   * Returns a message for each wrong row in the files of a commit record. Also returns a message for each remaining
+   * file or search job.
    */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
@@ -162,7 +162,7 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /** Returns a message for each file, upload and search job that should have been removed. */
+  /** Returns a message for each file, upload and search job that exists although it should have been removed. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.task.layout.within(name)));

@@ -44,7 +44,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // If the service does not report its row limit, the operator knows the limit from earlier searches.
+    // If the service does not report its row limit, the operator must already know the limit from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -68,13 +68,13 @@ export class ToyOperator {
   }
 
   /**
-   * Executes one decision of the export, and completes one of its running searches, chosen at random. Returns false if
-   * the export has covered its whole range.
+   * Makes one decision about the export, and completes one of its running searches, chosen at random. Returns false if
+   * the whole range is exported.
    */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, searches that should stop continue to run, as if the request to stop them arrived too late.
+    // In half of the steps, searches that the decision stops continue, as if the stop had come too late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

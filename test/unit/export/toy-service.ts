@@ -1,4 +1,4 @@
-/** Toy log service whose searches return incomplete results or fail in every possible way. */
+/** Minimal log service. Its searches can fail, or return wrong results, in every way that an export must notice. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
@@ -66,7 +66,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // If a status answer is lost, the error of the search job may be lost too, because the service reports it only once.
+  // The service reports the error of a search job only once. If this status answer is lost, the error may be lost too.
   const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
@@ -80,7 +80,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/** Sometimes a row is missing, or is replaced by a copy of another row. */
+/** Returns the rows of the first reading. One row may be missing, or replaced by a copy of its neighbour. */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

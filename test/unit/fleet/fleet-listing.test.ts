@@ -169,8 +169,8 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Before each answer of the service, one collector of the first page is upgraded. Later pages do not contain this
-     * collector, so they do not show its upgrade.
+     * Upgrades one collector of the first page before each answer of the service. Later pages do not contain this
+     * collector, so the listing does not notice its upgrade.
      */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);

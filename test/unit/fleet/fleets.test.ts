@@ -1,6 +1,6 @@
 /**
- * Tests that policies of one account share its collector list, and that all accounts of a service share one table of
- * collector owners.
+ * Tests what is shared. Policies of one account share its collector list, and all accounts of a service share one table
+ * of collector owners.
  */
 
 import { expect, test } from 'vitest';

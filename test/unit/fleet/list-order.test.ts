@@ -1,4 +1,4 @@
-/** Tests how the order of all collectors is computed from two lists, each of which hides some collectors. */
+/** Tests how the operator merges two collector lists into one order. Each list lacks some collectors. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

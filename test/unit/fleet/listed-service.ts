@@ -24,8 +24,8 @@ export class ListedService implements UpgradeService {
   /** Errors of the next calls; undefined for success. */
   readonly failures: (Error | undefined)[] = [];
   /**
-   * Recorded calls: `builds` for the list of builds, and `build offset+limit` for a page of collectors (`latest`
-   * without a build).
+   * Calls that the service received: `builds` for the list of builds, and `BUILD OFFSET+LIMIT` for a page of
+   * collectors. BUILD is `latest` if the call names no build.
    */
   readonly calls: string[] = [];
   beforeAnswer: (call: string) => void = () => {};

@@ -1,4 +1,4 @@
-/** Tests which policies the operator notifies when a collector changes. */
+/** Tests that a change of a collector notifies exactly the policies that it concerns. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';

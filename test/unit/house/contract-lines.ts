@@ -1,13 +1,13 @@
 /** Finds the parts of docs/service.md that no test in `test/contract/` mentions. */
 import type { SourceFile, SyntaxNode } from './source-file.ts';
 
-/** Chapters 1 to 9 of docs/service.md specify the service. */
+/** Last chapter of docs/service.md that specifies the service. The specification begins with chapter 1. */
 const lastChapter = 9;
 
 export interface ContractLines {
   /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Names of JSON members and parameters in the tables of chapters 2 to 4. */
+  /** Names of JSON members and parameters from the tables in chapters 2 to 4 of docs/service.md. */
   readonly names: readonly string[];
   /** Identifiers of the errors that chapter 7 defines. */
   readonly errors: readonly string[];
@@ -82,7 +82,7 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/** Returns each part of docs/service.md that no test mentions. Ignores the sections in `unseen`. */
+/** Returns the parts of docs/service.md that no test cites, except those in the sections `unseen`. */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { contractCitations, contractLines, uncitedLines } from './contract-lines.ts';
 import { parseSource, readText, sourcesBelow } from './source-file.ts';
 
-/** Sections that the suite does not test, each with the reason. */
+/** Sections of docs/service.md that the contract tests do not cover, each with the reason. */
 const unseen = {
   '5.6': 'unspecified',
   '6': 'there are no events',

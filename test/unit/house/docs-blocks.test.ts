@@ -19,8 +19,8 @@ import { recordingContext } from '../cli/recording-context.ts';
 import { readText } from './source-file.ts';
 
 /**
- * Commands between backticks in the documentation. Texts with an ellipsis or the word COMMAND are omitted, because they
- * are patterns.
+ * Commands in code style in the documentation. If a text contains an ellipsis or the word COMMAND, it is only a
+ * pattern, so it is omitted.
  */
 const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
   const text = readText(page);
@@ -57,7 +57,7 @@ async function parseError(
   }
 }
 
-/** Returns the arguments of a logfleet call; undefined for another program. */
+/** Returns the arguments if the words are a call of logfleet. Returns undefined if they call another program. */
 function argumentsOfLogfleet(words: readonly string[]): readonly string[] | undefined {
   if (words[0] === 'logfleet') return words.slice(1);
   const at = words.indexOf('npx');
@@ -129,7 +129,10 @@ test('commands in the text have existing names and flags', async () => {
   expect(await wrongCalls(inlineCommands, incomplete)).toEqual([]);
 });
 
-/** Check of certain YAML blocks. `applies` selects the blocks, and `problems` returns the problems of a block. */
+/**
+ * Check of YAML blocks in the documentation. `applies` selects the blocks that are checked, and `problems` returns the
+ * problems of one block.
+ */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
   readonly problems: (block: CodeBlock) => readonly unknown[] | Promise<readonly unknown[]>;
@@ -138,7 +141,10 @@ interface YamlCheck {
 const manifestProblems = (text: string) =>
   checkManifests([{ name: 'page', text }], checkCredentialsSecret, Date.UTC(2026, 10, 21)).findings;
 
-/** Specs of an export and a policy, to which the fields of a code block are added. */
+/**
+ * Spec of a valid export. The fields of a code block are added to it before the check. `policySpec` is the same for
+ * policies.
+ */
 const exportSpec = {
   credentialsSecretRef: { name: 'log-service' },
   query: 'error',
@@ -147,8 +153,7 @@ const exportSpec = {
 const policySpec = { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} };
 
 /**
- * Builds a manifest from the fields in a code block, and returns its errors. Warnings are ignored, because a code block
- * omits fields.
+ * Returns the errors of a manifest with this spec. Ignores warnings, because most code blocks show only some fields.
  */
 const fragmentProblems = (kind: string, spec: object) =>
   manifestProblems(asManifest(kind, spec)).filter(({ severity }) => severity === 'error');
@@ -177,7 +182,8 @@ const yamlChecks: readonly YamlCheck[] = [
     problems: ({ text }) => missingBases(text),
   },
   {
-    // `test/cluster/docs-manifests.test.ts` checks these manifests on a real API server.
+    // The resources of Kubernetes are checked thoroughly elsewhere: `test/cluster/docs-manifests.test.ts` sends them to
+    // a real API server.
     applies: ({ text }) => /^apiVersion: (?:v1|networking\.k8s\.io\/v1)\n/.test(text),
     problems: ({ text }) => ['kind', 'metadata'].filter((member) => !(member in parse(text))),
   },

@@ -1,4 +1,4 @@
-/** Tests that cited sections and rules exist, and that all links in the pages lead somewhere. */
+/** Tests that cited sections and rules exist, and that no link in a documentation page is broken. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ interface Citation {
   readonly line: number;
 }
 
-/** Returns the comments and test titles of a source file. Blanks replace all other text. */
+/** Returns the source file with all text except comments and test titles replaced by spaces. */
 function prose(source: string): string {
   const kept = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|\b(?:describe|it|test)(?:\.\w+)?\((?:`[^`]*`|'(?:[^'\\\n]|\\.)*')/gm;
   let text = '';

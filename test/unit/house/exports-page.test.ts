@@ -29,7 +29,7 @@ describe('docs/exports.md', () => {
   test('has every reason of a failed search, such as a wrong address or certificate', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
-    // docs/exports.md does not list reasons about collectors, and reasons that never appear in a condition.
+    // Some reasons are not in docs/exports.md, because they concern only collectors or never appear in a condition.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
     const told = [...firstCells('reason of `Ready`'), ...others];

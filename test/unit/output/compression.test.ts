@@ -1,4 +1,4 @@
-/** Tests the compression of files in chunks, which must always give the same bytes. */
+/** Tests the compression of files whose data arrives in chunks. The same data must always give the same bytes. */
 import { createHash } from 'node:crypto';
 import { constants, crc32, createInflateRaw, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { type Compression, packerOf } from '../../../src/output/compression.ts';
 const levels = Array.from({ length: 9 }, (_, index): Compression => ({ kind: 'gzip', level: index + 1 }));
 const compressions: readonly Compression[] = [...levels, { kind: 'zstd', level: 3 }, { kind: 'none' }];
 
-/** Returns text that compresses like logs: words repeat, and ids do not. */
+/** Returns text that can be compressed as well as real logs: words occur many times, and ids occur once. */
 function logText(bytes: number): Buffer {
   const lines: string[] = [];
   for (let [line, length] = [0, 0]; length < bytes; line++) {
@@ -26,7 +26,9 @@ function chunksOf(content: Buffer, sizes: readonly number[]): Buffer[] {
   });
 }
 
-/** Compresses chunks to one file. The memory of a chunk is overwritten after its compression, as a caller may do. */
+/**
+ * Compresses the chunks to one file. Overwrites the memory of each chunk after its compression, as real callers may do.
+ */
 async function pack(compression: Compression, chunks: readonly Buffer[]): Promise<Buffer> {
   const packer = packerOf(compression);
   const running: Promise<readonly Uint8Array[]>[] = [];
@@ -115,7 +117,7 @@ test('gzip compresses a chunk to the same bytes, wherever the output buffers of 
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();
   const first = await packed();
-  // A compressed chunk has 7 bytes. The output buffers of the stream have 128 KiB, so they end at different bytes of a
-  // chunk.
+  // A compressed chunk has 7 bytes, and the output buffers of the stream have 128 KiB. A buffer may therefore end at
+  // any byte of a chunk.
   for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
 });

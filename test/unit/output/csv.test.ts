@@ -123,7 +123,10 @@ describe('the formula guard', () => {
   });
 });
 
-/** Implements the rules for CSV cells a second time. The tests compare its result with that of the encoder. */
+/**
+ * Returns the text of a CSV cell. This code is independent of the encoder, so that the tests can compare the two
+ * results.
+ */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);
@@ -160,7 +163,7 @@ test('random rows in any notation equal the output of csv-stringify for JSON.par
   );
 });
 
-/** Replaces objects and arrays by null, because csv-stringify cannot write them with their original JSON text. */
+/** Replaces an object or array by null, because csv-stringify cannot write it with its original JSON text. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

@@ -1,4 +1,4 @@
-/** Reads exported files with DuckDB, because it shares no code with logfleet. */
+/** Reads exported files with DuckDB, so that the tests do not check logfleet with logfleet's own code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -165,7 +165,10 @@ describe('values', () => {
 const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, { kind: 'zstd', level: 3 }];
 
 describe.each(compressions)('with $kind', (compression) => {
-  /** Some texts repeat, some never repeat, and some are long. Ids are at the limits of their range. */
+  /**
+   * Rows with various texts: repeated, unique and long ones. The ids are near the minimum and the maximum of a 64-bit
+   * number.
+   */
   const members = (index: number) => ({
     _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
     _messagetime: String(1_788_000_000_000 - index),

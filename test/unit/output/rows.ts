@@ -1,4 +1,4 @@
-/** Rows for tests of encoders, and receivers that keep the data. */
+/** Helpers for tests of encoders: rows, and receivers that keep the encoded data. */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
@@ -12,7 +12,10 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Passes each row as a slice of a larger buffer, and overwrites the slice afterwards, as the page reader does. */
+/**
+ * Passes rows to an encoder as the page reader does. Each row is a slice of a larger buffer, which is overwritten
+ * afterwards.
+ */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
@@ -74,7 +77,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** Whitespace of JSON text, and the characters that it escapes. */
+/** Style in which JSON text is written: the whitespace between tokens, and the characters that are escaped. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';
@@ -149,7 +152,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Returns the expected value of each column, and the JSON members without a column. */
+/** Returns the expected value of each column, and the JSON members that have no column of their own. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));

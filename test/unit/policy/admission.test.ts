@@ -83,8 +83,8 @@ describe('U2: a first attempt', () => {
 
 describe('the order of attempts', () => {
   /**
-   * Creates four collectors: one has an attempt of unknown outcome, one failed, one left the target, and one was never
-   * upgraded.
+   * Creates four collectors in different states. One has an attempt of unknown outcome, one has failed, one has left
+   * the target version, and one was never upgraded.
    */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;

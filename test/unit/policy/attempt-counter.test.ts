@@ -1,4 +1,4 @@
-/** Tests that upgrade attempts are counted once, when they end. */
+/** Tests that each upgrade attempt is counted exactly once, when it ends. */
 import { expect, test } from 'vitest';
 import type { Attempt, Ending, Entry } from '../../../src/policy/ledger/ledger.ts';
 import { AttemptCounter } from '../../../src/policy/policy-environment.ts';
@@ -16,7 +16,7 @@ test('an ended attempt of this policy is counted by its outcome', () => {
   counter.changed(entry, { ...entry, open: { ...open, taskId: '7' } });
   counter.changed(entry, updated);
   counter.changed(entry, ended('failed'));
-  // The collector went offline after its upgrade had ended.
+  // The collector goes offline after its upgrade has ended, so the attempt is not counted again.
   counter.changed(updated, ended('died'));
   counter.changed({ ...entry, open: { ...open, ours: false } }, updated);
   counter.changed(entry, undefined);

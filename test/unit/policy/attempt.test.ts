@@ -1,4 +1,4 @@
-/** Tests how answers, task statuses and collector lists change the state of an upgrade attempt (U3 to U7). */
+/** Tests how answers, task statuses and collector lists change an upgrade attempt (U3 to U7). */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';

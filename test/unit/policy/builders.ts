@@ -52,7 +52,7 @@ export function collector(id: string, more: Partial<Collector> = {}): Collector 
   };
 }
 
-/** Returns a row of the collector list for collector 1. */
+/** Returns the row of collector 1 in a collector list. */
 export function row(version: string, seenAtMs: number, more: Partial<Collector> = {}): Row {
   return {
     collector: collector('1', { collectorVersion: version, ...more }),
@@ -91,7 +91,7 @@ export function ending(kind: EndingKind, more: Partial<Ending> = {}): Ending {
   };
 }
 
-/** Returns a ledger entry of collector 1 without attempts. */
+/** Returns the ledger entry of collector 1. It contains no upgrade attempts. */
 export function entry(more: Partial<Entry> = {}): Entry {
   return {
     collectorId: '1',
@@ -159,7 +159,9 @@ export function stageRecord(name: string, more: Partial<StageRecord> = {}): Stag
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
-/** Returns a policy spec with the CRD's defaults, and with limits too large to have an effect. */
+/**
+ * Returns the spec of a policy. Fields have the defaults of the CRD, but limits are so high that they have no effect.
+ */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

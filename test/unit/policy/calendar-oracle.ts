@@ -18,7 +18,7 @@ export interface PlainExclusion {
   readonly endMs: number;
 }
 
-/** Returns the windows in the format of a policy manifest. */
+/** Converts maintenance windows to the format of a policy manifest. */
 export function maintenanceOf(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -90,7 +90,7 @@ function opens(
   // When a local time occurs twice, the window opens only the first time.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // A window whose opening time is skipped opens at the corresponding later time.
+  // If the clocks skip the opening time of a window, the window opens later by the skipped time.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

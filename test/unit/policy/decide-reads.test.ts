@@ -1,4 +1,7 @@
-/** Tests `decide`, which chooses the next actions for a policy: its reads, and its next call (U9). */
+/**
+ * Tests what `decide` reads for a policy, and when it must be called next (U9). `decide` chooses the next actions for a
+ * policy.
+ */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
 import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';

@@ -106,7 +106,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
 });
 
 describe('a new target during a rollout', () => {
-  /** The target changed while collector 1 was being upgraded to another version. */
+  /** Returns a policy whose target changed while collector 1 was being upgraded to another version. */
   const inMidRollout = () =>
     new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
 

@@ -1,5 +1,5 @@
 /**
- * Tests how the outcome of an upgrade attempt changes if the collector's version changes later, or if a user retries.
+ * Tests how later events change the outcome of an upgrade attempt: the collector's version changes, or a user retries.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -22,7 +22,7 @@ const inStages = {
     ],
   },
 } as const;
-/** Marks an attempt as already counted for the rollout and its stage. */
+/** Marks an attempt that the rollout and its stage have already counted. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
@@ -33,7 +33,7 @@ interface Shown {
 }
 
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
-  // Collector 2 still needs its upgrade, so the rollout does not complete.
+  // Collector 2 has not been upgraded, so the rollout cannot complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));
   const parts = { spec: inStages, header, entries: [known], members: { canary: ['1'] } };
   const bench = new PolicyBench({ ...parts, collectors, seenAtMs: settings.graceMs });

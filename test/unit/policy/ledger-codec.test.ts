@@ -17,8 +17,8 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
 }
 
 /**
- * Returns the ledger entry as a new process reads it. The ledger stores neither ages nor details of a successful
- * upgrade.
+ * Returns the ledger entry after it was written and read again. Ages, and details of successful upgrades, are not
+ * stored.
  */
 function taken(before: Entry): Entry {
   return {

@@ -38,7 +38,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds failed attempts until the ledger no longer fits into the object `head`, and a second object is written. */
+/** Adds failed attempts until the object `head` is full and the ledger needs a second object. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {
@@ -283,7 +283,7 @@ describe('U1: the collectors of a stage', () => {
 });
 
 describe('U1: a process that ends between two writes', () => {
-  /** Makes the write of the ledger object `shard` fail. */
+  /** Makes the write of one ledger object fail. `shard` is the name of this object. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));

@@ -94,7 +94,7 @@ describe('a change of the clocks', () => {
     ['America/New_York', '30 1 * * *', '2026-11-01T05:00Z', ['2026-11-01T05:30', '2026-11-01T06:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T06:30Z', ['2026-11-02T06:30', '2026-11-02T07:30']],
     ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T14:00Z', ['2026-04-04T14:45', '2026-04-04T15:45']],
-    // On days and in time zones without a clock change, the window opens at its usual local time.
+    // If the clocks do not change, the window opens at its usual local time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-28T00:00Z', ['2026-03-28T01:30', '2026-03-28T02:30']],
     ['Asia/Kolkata', '30 2 * * *', '2026-03-28T20:00Z', ['2026-03-28T21:00', '2026-03-28T22:00']],
     ['UTC', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T02:30', '2026-03-29T03:30']],
@@ -111,7 +111,7 @@ describe('a change of the clocks', () => {
 
   test('keeps the windows of a list in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
-    // The clocks skip 2:30, so both windows open at 3:30 and count as one.
+    // The clocks skip 2:30. The window at 2:30 therefore opens at 3:30 and merges with the window at 3:30.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
     const crossed = windows({ schedule: '15,45 2,3 * * *', duration: '5m', timeZone: 'Europe/Berlin' });
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
@@ -156,7 +156,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // 6:02 UTC is in the hour that occurs twice, because the clocks go back.
+    // The clocks go back, so the local hour of 6:02 UTC occurs for the second time.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -382,7 +382,7 @@ describe('compared with a model that evaluates every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // Each time at which the calendar opens or closes must equal that of the independent model.
+        // The calendar and the independent model must agree on each time at which a window opens or closes.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

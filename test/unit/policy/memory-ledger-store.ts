@@ -1,4 +1,4 @@
-/** Ledger store in memory with optimistic locking. Tests can inspect writes or let them fail. */
+/** Store for ledgers in memory, with optimistic locking. Tests can inspect its writes and make them fail. */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Test bench for `decide`, which chooses the next actions for a policy: one policy in memory, and all inputs of
- * `decide`.
+ * Helpers to test `decide`, which chooses the next actions for a policy. They keep one policy in memory, with
+ * everything that `decide` needs.
  */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
@@ -76,7 +76,7 @@ export interface BenchParts {
   /** Collectors of the started stages, by stage name. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Time in ms at which the collector list was requested. */
+  /** Time in ms at which the operator requested the collector list. */
   readonly seenAtMs?: number;
 }
 
@@ -143,7 +143,7 @@ export class PolicyBench {
     return members;
   }
 
-  /** Applies a decision to the ledger, as a successful write does. */
+  /** Applies the changes of a decision, as if they had been written to the ledger. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
@@ -171,7 +171,7 @@ export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Returns the inputs of `decide` for the policy of the bench, at the time `nowMs`. */
+/** Returns what `decide` needs to know about the policy at the time `nowMs`. */
 export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
   return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),

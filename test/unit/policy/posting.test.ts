@@ -1,6 +1,6 @@
 /**
- * Tests the requests that start upgrades: the checks before a request is sent (U2), its outcomes (U3, U11), and the
- * size of batches (U2).
+ * Tests upgrade requests: the checks before they are sent (U2), their outcomes (U3, U11), and the size of their batches
+ * (U2).
  */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';

@@ -1,4 +1,4 @@
-/** Tests which collectors are rolled back to which versions, and why a rollback waits. */
+/** Tests rollbacks: which collectors get which version, and why a rollback has to wait. */
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';

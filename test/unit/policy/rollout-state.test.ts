@@ -23,15 +23,15 @@ const entries: { readonly [S in Shown]?: Entry } = {
 };
 
 interface Setting {
-  /** Collectors 1 to n. The stage `canary` has chosen collectors 1 and 2. */
+  /** Collectors with the ids 1 to n. Collectors 1 and 2 belong to the stage `canary`. */
   readonly fleet: readonly Shown[];
   readonly stages?: readonly Stage[];
-  /** Fields of the stage `canary` in the ledger; absent if the stage has not started. */
+  /** Fields that the ledger stores for the stage `canary`; undefined if the stage has not started. */
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly seen?: Seen;
-  /** Time in ms at which the newest complete list was requested; by default `nowMs`. */
+  /** Time in ms at which the newest complete collector list was requested; `nowMs` by default. */
   readonly sweptMs?: number;
 }
 

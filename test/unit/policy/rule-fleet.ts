@@ -99,7 +99,7 @@ class Rules {
 export interface Outcome extends LedgerChange {
   /** Version of the upgrade that was started for web-9; undefined if none was started. */
   readonly posted: string | undefined;
-  /** All texts in the status that explain why no upgrade starts. */
+  /** All messages in the status that explain why an upgrade does not start, as one text. */
   readonly told: string;
 }
 
@@ -217,7 +217,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** Returns the value of `maxInProgress`: 1 while `rule` forbids another upgrade, and 2 afterwards. */
+/** Returns a value for `maxInProgress`: 1 if `rule` must forbid another upgrade, otherwise 2. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -240,8 +240,8 @@ function stagesUnder(rules: Rules): readonly Stage[] {
 }
 
 /**
- * Returns maintenance settings for tests that run at 1:30. While a rule is active, its maintenance window is closed at
- * 1:30.
+ * Returns maintenance settings for tests that run at 1:30. If a rule must forbid upgrades, its maintenance window is
+ * closed at this time.
  */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
@@ -346,8 +346,8 @@ function versionOfNine(rules: Rules, wanted: string): string {
 }
 
 /**
- * Returns the times in ms of the collector lists that show web-9. Two lists must confirm that web-9 left the target
- * (U8).
+ * Returns the times in ms of the collector lists that contain web-9. Only two lists together confirm that web-9 left
+ * the target (U8).
  */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];

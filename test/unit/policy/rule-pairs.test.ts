@@ -1,4 +1,4 @@
-/** Tests all pairs of rules that forbid the upgrade of web-9. It is upgraded when both rules have ended. */
+/** Tests pairs of rules that forbid the upgrade of web-9. The upgrade must start only after both rules have ended. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { RolloutStop } from '../../../src/policy/ledger/ledger.ts';
@@ -51,7 +51,7 @@ describe('each rule alone', () => {
   });
 });
 
-/** Pairs of rules that cannot forbid the same upgrade at the same time. */
+/** Pairs of rules of which only one can forbid an upgrade at a time. Each pair has its own test. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });

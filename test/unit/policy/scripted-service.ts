@@ -1,4 +1,4 @@
-/** Fake upgrade service, in which each call waits until the test answers it. */
+/** Fake upgrade service. Each call waits until the test answers the call. */
 
 import type {
   Build,

@@ -1,4 +1,4 @@
-/** Tests the estimated duration of an upgrade, which the operator learns from earlier upgrades. */
+/** Tests how the operator estimates the duration of an upgrade from earlier upgrades. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests which requests follow the progress of upgrades: reads of list pages, reads of single tasks, or a read of the
- * whole list (U9).
+ * Tests how the operator follows running upgrades. It can read pages of the collector list, single tasks, or the whole
+ * list (U9).
  */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
@@ -26,7 +26,8 @@ const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<st
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
 /**
- * Plans which list pages and task statuses to read. Each page has ten collectors, so collectors 10 to 19 are on page 1.
+ * Returns the list pages and task statuses that the operator should read. Each page has ten collectors, so collectors
+ * 10 to 19 are on page 1.
  */
 function plan(
   entries: readonly Entry[],

@@ -356,8 +356,7 @@ class World {
   }
 
   /**
-   * Applies a decision in four steps, as the reconciler does. If `parts` is less than four, simulates a crash after
-   * this number of steps.
+   * Applies a decision in four steps, as the reconciler does. `parts` is the number of steps before a simulated crash.
    */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);

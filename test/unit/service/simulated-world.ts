@@ -1,4 +1,4 @@
-/** Runs the client and the simulated service in one process, with the real request budget. */
+/** Connects the client to a simulated service in the same process. Requests pass a real request budget. */
 
 import { InProcessService } from '../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../simulator/journal.ts';

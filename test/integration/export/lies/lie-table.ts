@@ -1,9 +1,9 @@
 /**
- * Table of false answers (lies) of a log service, each with the outcome of the export.
+ * Table of false answers (lies) of a log service. Each entry states how an export ends that receives the answer:
  *
- * - `whole`: the files have exactly the true rows.
- * - `noticed`: the export's status says that its rows are not proven.
- * - `undetectable`: the files have wrong rows, which no check can find. docs/exports.md lists these lies.
+ * - `whole`: the files contain exactly the correct rows.
+ * - `noticed`: the status says that the exported rows are not confirmed.
+ * - `undetectable`: the files contain wrong rows that no check can find. docs/exports.md lists these lies.
  */
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';

@@ -533,7 +533,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // If the test runs as root, the folder stays readable, so the policy is read again.
+    // Root can read the folder despite its mode. In this case, the policy is simply read again.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

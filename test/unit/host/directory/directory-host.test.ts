@@ -430,7 +430,7 @@ describe('an unusable manifest', () => {
 });
 
 describe('a directory that is moved away during a write', () => {
-  /** Moves the directory away immediately before the host performs the write `name`, such as `ledger.write`. */
+  /** Moves the directory away just before the host writes a file. `name` selects the write, such as `ledger.write`. */
   function moveAwayBefore(place: Workplace, name: string) {
     const away = `${place.directory}-away`;
     onTestFinished(() => rmSync(away, { recursive: true, force: true }));

@@ -48,7 +48,7 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /** Opens the directory. Only one host can be open at a time. */
+  /** Opens the directory with a new host. The previous host must be closed before. */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],

@@ -1,4 +1,4 @@
-/** Tests the limit on concurrent requests to the API server, and the order of waiting requests. */
+/** Tests how many requests to the API server run at the same time, and in which order other requests wait. */
 import { expect, test } from 'vitest';
 import { ConcurrencyLimit } from '../../../../src/host/kubernetes/status-writer.ts';
 

@@ -1,4 +1,4 @@
-/** Tests the Kubernetes Events of the operator, for which the operator does not wait. */
+/** Tests that the operator creates Kubernetes Events without waiting for the API server's answers. */
 import { expect, test } from 'vitest';
 import { type LogFields, silentLogger } from '../../../../src/base/log.ts';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';

@@ -15,7 +15,8 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
 /**
- * Maximum time in ms between two checks of the lease by a follower: 2 s + 10 %, and a few milliseconds for the request.
+ * Maximum time in ms between two checks of the lease by a follower. It is 2 s and 10 %, and a little time for the
+ * request.
  */
 const checkIntervalMs = 2_300;
 

@@ -1,4 +1,4 @@
-/** Tests the storage of ledgers as Kubernetes resources (U1). */
+/** Tests the store that keeps ledgers as Kubernetes resources (U1). */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -189,7 +189,8 @@ function started(leading = { term: 1 }, allNamespaces = true): Setting {
 }
 
 /**
- * Returns the read requests for Ledgers since the last call: `list` for a list, or the last part of a Ledger's name.
+ * Returns the requests since the last call that read Ledgers: `list` for a list, or the last part of a Ledger's name
+ * for a single Ledger.
  */
 function requestsOf({ world: { server } }: Setting): readonly string[] {
   return server.requests

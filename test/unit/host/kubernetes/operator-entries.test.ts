@@ -11,9 +11,9 @@ import { createPolicy, createWorld, policies, surroundings, type World } from '.
 
 class Installation {
   readonly host: KubernetesHost;
-  /** Names of the policies whose first status the operator has written. */
+  /** Names of policies on which the operator has acted: it has written their first status. */
   readonly acted: string[] = [];
-  /** True if the operator waits half a second before it writes a status. */
+  /** If true, the operator waits for half a second before each status write. */
   isSlow = false;
   readonly gauges = new Map<string, number>();
   readonly #source;

@@ -1,4 +1,4 @@
-/** Tests that status writes fail if the resource has changed. */
+/** Tests that a status write fails if the resource was changed in the meantime. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -63,7 +63,7 @@ function heardFrom(host: KubernetesHost): readonly string[] {
   return heard;
 }
 
-/** The write takes effect after half of the delay, and its answer arrives at the end. */
+/** Delays status writes. A write takes effect after half of the delay, and its answer arrives after the whole delay. */
 function delayWrites(world: World, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }

@@ -1,4 +1,4 @@
-/** Test set-up for the Kubernetes host: an API server in memory, and processes that can be frozen. */
+/** Helpers to test the Kubernetes host: an API server in memory, and processes that can be frozen. */
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { Clock, Timer } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -19,7 +19,7 @@ export interface World {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // The leases have no holder, so that the first leader need not wait for a lease to expire.
+  // No operator holds these leases at the start, so the first leader need not wait until they expire.
   for (const name of ['operator', operatorLeaseName])
     server.create(objectPath('leases', 'logfleet-system'), { metadata: { name } });
   return { clock, server };
@@ -86,7 +86,7 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Clock of one simulated process. It can be wrong, and its timers wait during a freeze. */
+/** Clock of a simulated process. Its time can be wrong. While the process is frozen, its timers do not fire. */
 export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #waiting: (() => void)[] | undefined;

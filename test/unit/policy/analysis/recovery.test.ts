@@ -1,4 +1,4 @@
-/** Tests the count of messages after a rollback: when it starts, and which collectors it reports. */
+/** Tests how messages are counted after a rollback: when the count starts, and which collectors it reports. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../../src/base/errors.ts';
 import { checkRecovery, recoveryText } from '../../../../src/policy/analysis/recovery.ts';

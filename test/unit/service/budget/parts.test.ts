@@ -1,5 +1,5 @@
 /**
- * Tests the classes of the request budget separately, such as the queue of an API key and the admission of search jobs.
+ * Tests the parts of the request budget one by one, such as the queue of an API key, or the admission of search jobs.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -29,7 +29,7 @@ interface Caller {
  * budget counts such a request (B2).
  */
 const longestAfterMs = 9_000;
-/** Maximum time in ms for which the server continues to process a cancelled status request. */
+/** Maximum time in ms for which the server still works on a cancelled status request. */
 const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
@@ -103,7 +103,7 @@ class World {
     [this.#budget, this.#keys] = this.#process(false);
   }
 
-  /** Runs the history. Returns whether all requests were answered. */
+  /** Runs the planned requests. Returns whether all of them were answered. */
   async run(): Promise<boolean> {
     const { callers, jobs, failover } = this.#history;
     for (const one of callers) void this.#work(one, 0, this.#generation);
@@ -146,7 +146,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers stop waiting before they get a slot, and some release their slot without sending a request.
+    // Some callers stop waiting before they get a slot. Others get a slot, but release it without sending a request.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -162,7 +162,7 @@ class World {
     return this.#work(one, sent + 1, generation);
   }
 
-  /** Creates one search job, and polls it as the real client does. */
+  /** Creates a search job and sends its keep-alives, as the real client does. */
   async #keepAlive(): Promise<void> {
     const generation = this.#generation;
     await this.#pause(this.#random.next() * 12_000);
@@ -383,8 +383,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // At least half of all requests except job creations read pages. If the service rejected some requests with
-      // status 429, the minimum is 45 %.
+      // Of all requests except job creations, at least half must read pages. At least 45 % must do so if the service
+      // rejected requests with status 429.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

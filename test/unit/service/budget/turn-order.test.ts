@@ -1,11 +1,11 @@
-/** Tests the order of keep-alives and page reads while requests of both classes are always waiting (B3, B4). */
+/** Tests in which order keep-alives and page reads are sent if requests of both classes wait all the time (B3, B4). */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
 /**
- * Returns the classes of requests in the order in which they start. `late` tells how late the oldest request of each
- * class is, in ms.
+ * Returns the request classes in the order in which their requests start. `late` states for each class how late its
+ * oldest request is, in ms.
  */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();

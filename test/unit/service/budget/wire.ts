@@ -48,7 +48,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** Makes the server read nothing between the two times. At the end, the server reads all data that has arrived. */
+  /** Makes the server stop reading data at `fromMs`. At `untilMs`, it reads everything that has arrived. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
@@ -64,7 +64,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request in this slot, reports its outcome to the budget, and resolves to this outcome. */
+  /** Sends a request with this slot. Reports the outcome of the request to the budget, and resolves to this outcome. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -149,7 +149,9 @@ export class Wire {
     return Math.max(0, ...counts);
   }
 
-  /** Returns the maximum number of concurrent requests of one API key. */
+  /**
+   * Returns how many requests ran at the same time at most. If `key` is given, only requests with this API key count.
+   */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(

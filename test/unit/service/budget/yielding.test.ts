@@ -1,4 +1,4 @@
-/** Tests slow status requests that are cancelled because a keep-alive has no slot (B2, B4). */
+/** Tests that a slow status request is cancelled if a keep-alive needs its slot (B2, B4). */
 import { describe, expect, test } from 'vitest';
 import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
 import type { Path, Slot } from '../../../../src/service/budget/request-slot.ts';

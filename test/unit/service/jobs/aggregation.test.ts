@@ -1,4 +1,4 @@
-/** Tests that records of an aggregation are used only if its search job gave a reliable result. */
+/** Tests that the records of an aggregation are rejected unless the result of the search job is reliable. */
 import { describe, expect, test } from 'vitest';
 import { type AggregationJob, readAggregation } from '../../../../src/service/jobs/aggregation.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';

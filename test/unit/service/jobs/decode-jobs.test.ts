@@ -1,6 +1,6 @@
 /**
- * Tests how answers about search jobs are decoded, also if members are missing or unknown (sections 2.2 to 2.6 of the
- * service's specification).
+ * Tests how the client decodes answers about search jobs, including answers with missing or unknown members (sections
+ * 2.2 to 2.6 of the service's specification).
  */
 import { describe, expect, test } from 'vitest';
 import { decodeCreatedJob, decodeJobStatus, decodeRecordPage } from '../../../../src/service/jobs/decode-jobs.ts';

@@ -109,7 +109,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Fake permit for a search job. It records the time of the first call of `end`. */
+/** Fake permission for a search job. It records the time at which `end` was first called. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;

@@ -9,7 +9,10 @@ import {
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
-/** Returns the times in ms of the status requests, up to the first one after the search has ended. */
+/**
+ * Returns the times in ms at which status requests are sent. The last one is the first request after the end of the
+ * search.
+ */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -19,7 +22,10 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/** Returns the ratio (0 to 1) of the search that the histogram shows as done. The histogram has only whole buckets. */
+/**
+ * Returns how much of the search is done according to a histogram of `buckets` buckets, as a ratio from 0 to 1. Only
+ * complete buckets count.
+ */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

@@ -1,10 +1,10 @@
-/** Tests the creation of a search job when the caller cancels it. */
+/** Tests what happens if the caller cancels the creation of a search job. */
 import { expect, test } from 'vitest';
 import { SimulatedWorld } from '../simulated-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
-/** Starts to create a search job. Resolves to the error if the creation fails, and to undefined otherwise. */
+/** Creates a search job. Resolves to the error if the creation fails, and to undefined if it succeeds. */
 function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,

@@ -229,8 +229,8 @@ describe('a status request without an answer', () => {
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // The service reports each error and each warning only once, so those of older answers are kept. All other data
-    // comes from the newest answer.
+    // The service reports each error and each warning only once, so the client keeps those of earlier statuses. It
+    // takes all other data from the newest status.
     expect(job.progress).toMatchObject({ messageCount: 9, hasLostStatus: false, statuses: 2 });
     expect(job.progress.errors).toEqual(['second', 'first']);
     expect(job.progress.warnings).toEqual(['slow']);

@@ -84,7 +84,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // The message count may include the messages of one histogram bucket that is not finished.
+    // The message count may already include messages of an incomplete bucket, which the histogram does not contain.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -209,7 +209,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // From now on, the service requires another cookie (`B`), which the client has never received.
+    // The service now requires the cookie `B`, which the client has never received.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);

@@ -8,7 +8,7 @@ import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scann
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Pages in which the boundary of a chunk can divide every kind of syntax element. */
+/** Pages for tests that divide them into chunks. Together, they contain every kind of syntax element. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],

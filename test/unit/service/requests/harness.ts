@@ -1,6 +1,6 @@
 /**
- * Creates a service client with a scripted transport and a virtual clock. `calls` has one call for each of the nine
- * operations.
+ * Service client for tests, with a scripted transport and a virtual clock. `calls` has a function for each of the nine
+ * operations of the service.
  */
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
@@ -128,7 +128,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/** Returns the error with which the operation fails when the transport follows this script. */
+/** Calls the operation while the transport follows the script `steps`. Returns the error with which the call fails. */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

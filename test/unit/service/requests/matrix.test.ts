@@ -63,12 +63,12 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['504', { kind: 'status', status: 504, body: 'html' }, 'serverError'],
 ];
 
-/** Operations on an existing search job, for which status 404 means that the job does not exist. */
+/** Operations on a search job. For them, the status 404 means that the search job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
 /**
- * Returns the name of the expected error; undefined if the operation succeeds, as the deletion of an unknown search job
- * does (section 4.5).
+ * Returns the name of the expected error. Returns undefined if the operation succeeds. The deletion of an unknown
+ * search job succeeds (section 4.5).
  */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
@@ -121,8 +121,8 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // A redirect to another host loses the search job, because that host neither receives the cookie nor knows the job
-    // (section 5.3).
+    // After a redirect to another host, the search job is lost, because the new host gets no cookie and does not know
+    // the job (section 5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

@@ -31,7 +31,7 @@ for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** Steps with which the scripted transport produces each outcome. */
+/** For each outcome, the steps that the scripted transport performs to produce this outcome. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -117,7 +117,10 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** For each outcome: the expected reason, handling and effect of the error, and the expected number of requests. */
+/**
+ * For each outcome: the reason, the handling and the effect that the error must have, and the number of requests that
+ * must be sent.
+ */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -200,7 +203,10 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/** Reading a status has an effect: the service returns each error only once (E5). */
+/**
+ * Operations that change something. `getJob` is one of them, because the service reports each error of a search job
+ * only once (E5).
+ */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
@@ -222,7 +228,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // A deletion needs no readable answer: its HTTP status says that it succeeded.
+  // For a deletion, an HTTP status without a readable answer is enough to show that it succeeded.
   test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
     '%s',
     async (outcome) => {

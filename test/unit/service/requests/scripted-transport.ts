@@ -1,4 +1,7 @@
-/** Transport that answers each request with the next step of a script, and a budget that records the request slots. */
+/**
+ * Transport that answers each request with the next step of a script. This file also has a budget that records its
+ * request slots.
+ */
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
@@ -25,21 +28,21 @@ export interface AnswerStep {
   /** Size in bytes of the chunks of the body. By default, the body is one chunk. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
-  /** Number of bytes after which the body ends with `failure`. Without `failure`, the body stalls forever. */
+  /** Number of bytes after which the body fails with `failure`. If `failure` is undefined, the body never ends. */
   readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
 }
 
 export type Step =
   | AnswerStep
-  /** The request gets no connection: it fails, or waits forever. */
+  /** The request gets no connection. It fails with `failure`, or waits forever without `failure`. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
-  /** The client is connected to the service, but the request fails before it is written. */
+  /** The connection exists, but the request fails before it is written to the connection. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
-  /** The operator lost its lease before it wrote the request (L1). */
+  /** The operator loses its lease before it writes the request (L1). */
   | { readonly kind: 'noRight' }
   /** The request is not written, because the queue of the budget is full. */
   | { readonly kind: 'budgetFull' }
-  /** The request is written. Then it fails, or it gets no answer. */
+  /** The request is written. It then fails with `failure`, or gets no answer without `failure`. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});
@@ -50,7 +53,7 @@ export class ScriptedTransport implements Transport {
   readonly #steps: Step[];
   readonly #clock: Clock;
 
-  /** @param steps steps of the script; the last one is repeated for all further requests */
+  /** @param steps steps for the requests, in order; the last step is repeated for all further requests */
   constructor(clock: Clock, steps: readonly Step[]) {
     this.#clock = clock;
     this.#steps = [...steps];

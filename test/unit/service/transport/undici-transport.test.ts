@@ -115,7 +115,7 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // The socket emits `close` only after the client has closed the connection, too.
+    // The server's socket emits `close` only after both sides have closed the connection.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
@@ -152,7 +152,7 @@ describe('a body that is read as a stream', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Receiver of a body that keeps all data. After each chunk, `room` decides whether the transport has to wait. */
+  /** Receiver that keeps all data of a body. `room` decides after each chunk whether the transport must wait. */
   class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
@@ -223,7 +223,7 @@ describe('a body that is read as a stream', () => {
     });
     const sending = transport.send(request(originOf(server), { receiver }));
     await full.promise;
-    // The second request needs its own connection, because the first answer is not complete.
+    // The first answer is still incomplete, so the second request needs another connection.
     await transport.send(request(originOf(server), { path: '/small' }));
     expect(receiver.bytes).toBeLessThan(10_000_000);
     expect(handedOver).toBeLessThan(400);
