@@ -67,13 +67,13 @@ async function installByKubectl(namespace: string): Promise<void> {
 }
 
 const test = endToEnd
-  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('place', ({}, { onCleanup }): Place => {
     const place = volumePlace();
     onCleanup(() => place.remove());
     return place;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('release', async ({}) => {
     const namespace = await createNamespace('chart');
     await installByKubectl(namespace);
@@ -110,7 +110,10 @@ async function kept(namespace: string): Promise<readonly string[]> {
   return objects.map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
 }
 
-/** Number of collectors. The rollout must still run when the chart is uninstalled, even on a busy machine. */
+/**
+ * Number of collectors. It is so high that the rollout still runs when the chart is uninstalled, even on a busy
+ * machine.
+ */
 const fleetSize = 30;
 
 test('Helm adopts an installation by kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({

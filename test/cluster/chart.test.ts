@@ -224,7 +224,7 @@ test('names that look like numbers or booleans stay texts', async () => {
   };
   const existing = { exportVolume: { enabled: true, existingClaim: number } };
   const rendered = [...(await renderChart(values, number, number)), ...(await renderChart(existing, number, number))];
-  /** Names of fields that the values set to a string, but that were rendered as a number or a boolean. */
+  /** Names of fields that have a string in the chart values, but a number or a boolean in the rendered objects. */
   const changed: string[] = [];
   JSON.stringify(rendered, (name, value) => {
     if (value === 123 || value === 1000 || (value === true && /class/i.test(name))) changed.push(name);

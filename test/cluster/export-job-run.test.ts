@@ -16,7 +16,7 @@ const manifests = join(import.meta.dirname, '../../manifests');
 const env = { LOGFLEET_WORKER_IMAGE: 'logfleet:test' };
 const merge = { contentType: 'application/merge-patch+json' };
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
 const test = base.extend('folder', async ({}, { onCleanup }) => {
   const folder = mkdtempSync(join(tmpdir(), 'logfleet-job-'));
   onCleanup(() => rmSync(folder, { recursive: true, force: true }));

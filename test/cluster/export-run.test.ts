@@ -14,7 +14,7 @@ import { callApi } from '../support/control-plane.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
 const test = base.extend('place', ({}, { onCleanup }): Place => {
   const place = volumePlace();
   onCleanup(() => place.remove());

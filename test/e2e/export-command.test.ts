@@ -17,7 +17,7 @@ const launcher = fileURLToPath(new URL('../../bin/logfleet.js', import.meta.url)
 const request = ['--query', '*', '--from', logs.from, '--to', logs.to];
 const proven = `Proven: ${logs.messages} rows, each of them once.`;
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
 const test = base.extend('folder', async ({}, { onCleanup }) => {
   const folder = mkdtempSync(join(tmpdir(), 'logfleet-export-e2e-'));
   onCleanup(() => rmSync(folder, { recursive: true, force: true }));

@@ -96,5 +96,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Stands in for the collectors of a ledger object that is missing. */
+/** Placeholder for the ids of collectors in a ledger object that is missing. */
 export const missingMember = 'missing shard';

@@ -42,8 +42,8 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
- * Time in ms for which a process waits for an answer in any case. Later answers are not recorded, because the process
- * may no longer wait for them.
+ * Time in ms for which a process always waits for an answer. Later answers are not recorded, because the process may no
+ * longer wait for them.
  */
 const heardWithinMs = 2_000;
 

@@ -293,8 +293,8 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
 }
 
 /**
- * Returns whether the policy tolerates that this collector fails. If it does, the rollout may continue although the
- * collector went offline.
+ * Returns whether the policy tolerates failures, so that the rollout may continue although a collector of the stage
+ * went offline.
  */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {

@@ -64,7 +64,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // Measures from the current value, because the compilation of modules may have used more memory before.
+    // The maximum starts at the current memory size, because an earlier peak may come from the compilation of modules.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

@@ -86,7 +86,8 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Runs again as long as no timer is set, because the promise may wait for real work, such as reading a file.
+    // A run ends when no timer is set. It is repeated, because the promise may still wait for real work, such as
+    // reading a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }

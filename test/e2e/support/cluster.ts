@@ -74,7 +74,7 @@ export function conditionOf(resource: Policy | SearchExport, type: string) {
 }
 
 export const test = endToEnd
-  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('installation', ({}): Promise<Installation> => install('namespaced'))
   .extend('namespace', ({ installation }) => new Namespace(installation.namespace))
   // Each operator has a name of its own, like a pod.

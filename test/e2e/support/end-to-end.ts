@@ -19,7 +19,7 @@ async function compileOnce(directory: string): Promise<void> {
 }
 
 export const test = base
-  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('simulator', { scope: 'file' }, async ({}, { onCleanup }) => {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-simulator-'));
     writeFileSync(join(directory, 'scenario.yaml'), JSON.stringify(Simulator.scenario));
@@ -37,13 +37,13 @@ export const test = base
     onCleanup(() => expectWithinLimits(tenant.journal()));
     return tenant;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('manifests', async ({}, { onCleanup }) => {
     const manifests = await ManifestDirectory.make();
     onCleanup(() => manifests.remove());
     return manifests;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('start', async ({}, { onCleanup }): Promise<Start> => {
     const programs: Program[] = [];
     onCleanup(async () => {

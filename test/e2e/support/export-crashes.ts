@@ -16,7 +16,7 @@ const places: Readonly<Record<PlaceKind, () => Place | Promise<Place>>> = {
   gcs: () => gcsPlace('logging'),
 };
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even if a fixture uses no other fixtures.
+// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
 export const test = base.extend('placeOf', async ({}, { onCleanup }) => {
   return async (kind: PlaceKind): Promise<Place> => {
     const place = await places[kind]();

@@ -23,7 +23,7 @@ export interface TreeMember {
 
 export interface Tree {
   readonly root: TreeNode | undefined;
-  /** Offset of the first wrong byte. If the text ends too early, this is its length. Undefined for valid JSON. */
+  /** Offset of the first wrong byte, or the length of the text if the text ends too early. Undefined for valid JSON. */
   readonly wrongAt: number | undefined;
 }
 

@@ -66,7 +66,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // A collector counts as offline after half an hour without a heartbeat.
+    // Waits for longer than half an hour. Collectors without a heartbeat then count as offline.
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

@@ -119,8 +119,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // Counts the requests that were in flight at the first 401, and a check of the key after 30 s. The client sends
-    // each of them twice. Later checks follow every ten minutes.
+    // These are the requests in flight when the service first answered 401, and one check of the key after 30 s. The
+    // client sends each of them twice. Later checks follow every ten minutes.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

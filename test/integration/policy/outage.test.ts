@@ -86,8 +86,8 @@ describe('H2: a service that fails only some requests', () => {
     429: { kind: 'status', status: 429 },
     reset: { kind: 'reset' },
   };
-  // Duration of an upgrade, for each operation that fails. It is long for `getTask`, because the operator reads task
-  // statuses only until it knows how long an upgrade usually takes.
+  // Duration of an upgrade in each case. The case `getTask` needs long upgrades, because the operator reads no more
+  // task statuses once it knows the usual duration.
   const operations = { createTask: '3m', listCollectors: '3m', listBuilds: '3m', getTask: '33m' };
   const cases = Object.entries(operations).flatMap(([operation, duration]) =>
     Object.entries(failures).map(([name, failure]) => ({ operation, duration, name, failure })),

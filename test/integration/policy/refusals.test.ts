@@ -42,16 +42,15 @@ describe('U11: requests that the service refuses', () => {
     expect(await untilReason(reasons[status])).toBe(true);
     const [before, verdicts] = [refused(), told.verdicts().length];
     told.statuses.length = 0;
-    // The case `getTask` takes only half an hour, because later the operator knows the usual duration of an upgrade and
-    // reads no tasks.
+    // In the case `getTask`, only half an hour passes. Later, the operator knows the usual duration of an upgrade and
+    // reads no more task statuses.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
     // For each kind of request, the operator checks after 30 s and then every ten minutes whether the service still
     // refuses it. The client sends a read twice if it is answered with 401.
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // In this case, the status changes only in its number of running upgrades, when an upgrade ends or a retry starts
-    // one.
+    // Only the number of running upgrades may change in the status, when an upgrade ends or when a retry starts one.
     expect(told.statuses.length).toBeLessThanOrEqual(operation === 'createTask' || operation === 'getTask' ? 20 : 1);
     expect(told.verdicts().length).toBeLessThanOrEqual(1);
     expect(verdicts).toBeLessThanOrEqual(3);

@@ -214,7 +214,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator notices the restore only when it writes the ledger. Otherwise, the first soak ends as planned, 25
+    // The operator may not notice the restore until it writes the ledger. The first soak then ends as planned, 25
     // minutes after the restore.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });

@@ -32,7 +32,7 @@ export interface LiveDataOptions {
   readonly lateJoin: boolean;
   /** True if the service computes the histogram with a separate search. */
   readonly histogramFirst: boolean;
-  /** True if a search by receipt time that reaches its row limit returns an arbitrary selection of the rows. */
+  /** True if a search by receipt time returns an arbitrary selection of rows when it reaches its row limit. */
   readonly cutsByPage: boolean;
 }
 

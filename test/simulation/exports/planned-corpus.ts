@@ -57,7 +57,7 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
     // If messages are duplicated, milliseconds with many messages have no late messages. Otherwise, a duplicate could
-    // hide from the count that a late message is missing.
+    // replace a missing late message in the count, so that nobody would notice.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

@@ -60,7 +60,7 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Returns whether a client has the results of the search: it read some, or there are none. */
+/** Returns whether a client has the results of the search. This is also true if the search found nothing. */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }

@@ -83,7 +83,7 @@ describe('a window', () => {
 describe('a change of the clocks', () => {
   const half = (timeZone: string, schedule = '30 2 * * *') => ({ schedule, duration: '1h', timeZone });
   test.each([
-    // A window whose opening time is skipped opens at the corresponding later time.
+    // If the clocks skip the opening time of a window, the window opens later by the skipped time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
     ['America/New_York', '30 2 * * *', '2026-03-08T05:00Z', ['2026-03-08T07:30', '2026-03-08T08:30']],
     ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['2026-10-03T15:45', '2026-10-03T16:45']],

@@ -15,8 +15,8 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
 /**
- * Maximum time in ms between two checks of the lease by a follower. It is 2 s and 10 %, and a little time for the
- * request.
+ * Maximum time in ms between two checks of the lease by a follower. A follower waits at most 2.2 s, and the request
+ * itself takes a little time.
  */
 const checkIntervalMs = 2_300;
 

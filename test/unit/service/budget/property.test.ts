@@ -266,8 +266,8 @@ class World {
   }
 
   /**
-   * Returns whether the server rejects the request. Except for job creations, it never rejects two requests in a row,
-   * because search jobs would miss their keep-alives.
+   * Returns whether the server rejects the request. It may reject several job creations in a row. It does not reject
+   * other requests twice in a row, because search jobs would miss their keep-alives.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;

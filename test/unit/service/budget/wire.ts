@@ -150,7 +150,8 @@ export class Wire {
   }
 
   /**
-   * Returns how many requests ran at the same time at most. If `key` is given, only requests with this API key count.
+   * Returns the highest number of requests that ran at the same time. If `key` is given, only requests with this API
+   * key count.
    */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);

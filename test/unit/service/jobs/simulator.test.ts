@@ -279,7 +279,7 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // At four requests per second, nine requests take less than 3.5 s. A slower answer would mean that the rate was
+  // At the full rate of four requests per second, nine requests take less than 3.5 s. They take longer if the rate was
   // reduced.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
