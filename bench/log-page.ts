@@ -5,13 +5,13 @@
 import { logDataOf } from '../simulator/search/log-source.ts';
 
 const messagesOfPage = 10_000;
-/** Minimum size of a page from the simulator, in bytes. */
+/** Maximum size in bytes of a page with random messages. The page has fewer messages if they would exceed this size. */
 const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of messages. `lines`: log messages with this number of lines (1 line has 0.9 KB, 20 lines have 10 KB).
- * `madeUpBytes`: random messages of this size.
+ * Kind of the messages on a page. `lines`: log messages with this number of lines (1 line has 0.9 KB, 20 lines have 10
+ * KB). `madeUpBytes`: random messages of this size in bytes.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 
@@ -47,7 +47,7 @@ function madeUpPage(typicalBytes: number): Buffer {
   return Buffer.concat([head, messages, Buffer.from(']}')]);
 }
 
-/** Yields log messages, newest first. Each call yields the same messages. */
+/** Yields `count` log messages, newest first. Two calls with the same arguments yield the same messages. */
 export function* logMessages(count: number, linesOfMessage = 1): Generator<Readonly<Record<string, string>>> {
   const random = randomFrom(1);
   for (let index = 0; index < count; index++) yield message(index, linesOfMessage, random);

@@ -26,7 +26,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** Maximum number of reads of the Secret in the measured minute: one every 5 s. */
+  /** Maximum number of times that the operator may read the Secret in one minute: once every 5 s. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

@@ -2,8 +2,8 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /**
- * Returns a function that tells whether a part of the benchmark was requested. If an unknown part was requested, prints
- * an error and returns undefined.
+ * Returns a function that checks whether the user requested a part of the benchmark. If the user requested an unknown
+ * part, prints an error and returns undefined.
  */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],

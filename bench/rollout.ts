@@ -55,7 +55,10 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Factor by which the operator's clock runs faster. At this speed, answers of the service still arrive in time. */
+/**
+ * Factor by which the operator's clock is faster than real time. It is small enough that the service still answers
+ * before the operator's timeouts.
+ */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
@@ -106,7 +109,7 @@ function requestCases(collectors: number): RolloutCase[] {
 
 const run = promisify(execFile);
 
-/** Runs rollouts in virtual time, with one process for each processor. */
+/** Runs rollouts in virtual time. The number of concurrent processes is the number of processors. */
 async function rollOutAll(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
   const figures: RolloutFigures[] = [];
   const queue = [...cases.entries()];

@@ -1,9 +1,10 @@
 /**
- * Demo of `logfleet run` with a policy and a simulated fleet. Collectors with the first target stop sending messages,
- * and the canary stage stops the rollout. The demo changes the target, and the next rollout completes. Then it exports
- * and verifies messages.
+ * Demo of `logfleet run` with a policy and a simulated fleet.
  *
- * The simulator runs in its own process, the operator in this one.
+ * The first target version makes collectors stop sending messages, so the canary stage stops the rollout. The demo then
+ * changes the target, and the second rollout completes. Finally, the demo exports and verifies messages.
+ *
+ * The operator runs in the process of the demo, and the simulator runs in a separate process.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,8 +24,8 @@ const exportedMs = 15 * 60_000;
 /** Target versions of the policy. The demo begins with `quiet`, and then changes the manifest to `good`. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
- * Value of the flag `--grace`. It is shorter than the default, because the simulator lists upgraded collectors
- * immediately. With the real service, so short a value could make logfleet upgrade a collector twice.
+ * Value of the flag `--grace`. A short value is safe here, because the simulator lists upgraded collectors immediately.
+ * With the real service, logfleet could upgrade a collector twice.
  */
 const grace = '1s';
 /** Maximum time of the demo. It usually takes two minutes. */
@@ -93,7 +94,7 @@ async function withService(
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
     const first = await run();
     if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.quiet} was not stopped`);
-    // The first run is expected to fail, because the canary stage stops the rollout.
+    // The first run must fail, because the canary stage must stop the rollout.
     if (first !== exitStatus.failed || signal.aborted) return first;
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
     stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
@@ -120,7 +121,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the output of `logfleet export`, because it is meant for other programs.
+  // Hides the standard output of `logfleet export`. This output is meant for other programs, not for people.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;
@@ -137,7 +138,7 @@ function writeExport(file: string): void {
   writeFileSync(file, readFileSync(join(checkout, exportTemplate), 'utf8').replace(/timeRange: .*/, range));
 }
 
-/** Changes the target version in the manifest, as a commit would. */
+/** Changes the target version in the manifest, as a user does with a commit. */
 function changeTarget(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lineOf = (version: string) => `target: {version: ${version}}`;

@@ -24,7 +24,7 @@ interface Moment {
 
 const screen = new TerminalScreen();
 /**
- * Screens of the demo that become the pictures. Each is the screen whose progress is closest to the wanted fraction,
+ * Screens from which the two pictures are made. Each is the screen whose progress is closest to the wanted fraction,
  * `shownShare` or `shownCoverage`.
  */
 let moving: Moment | undefined;
@@ -38,8 +38,8 @@ const terminal: Output = {
   write: (text) => {
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The screen shows two rollouts. The first row with `updated` belongs to the stopped rollout, so the second row is
-    // used.
+    // The screen shows two rollouts, each with a row that contains `updated`. The picture shows the progress of the
+    // second rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
@@ -71,7 +71,7 @@ function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
-/** Replaces the lines of the report from `Versions` up to `The canary stopped it` by `…`. */
+/** Shortens the report. Replaces the part from `Versions` up to `The canary stopped it` with `…`. */
 function shortened(rows: Rows): Rows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));

@@ -221,16 +221,15 @@ function indent(lines: readonly string[]): readonly string[] {
 const leftOut = ['offline', 'skipped', 'foreign'] as const;
 
 /**
- * Explains why `updated` is below the number of selected collectors, such as `8 offline and 5 skipped of 120 do not
- * count`.
+ * Explains why `updated` is below the number of selected collectors. The text is, for example, `8 offline and 5 skipped
+ * of 120 do not count`.
  */
 function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
   const total = Number(summary?.updated?.split('/')[1]);
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // If `total` also counts skipped collectors, the numbers do not add up. They would explain nothing, so no text is
-  // returned.
+  // If the numbers do not add up, the explanation would be wrong, so it is omitted.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');

@@ -36,7 +36,7 @@ export function renderSvg(rows: readonly (readonly Run[])[], columns: number, ti
   ].join('\n');
 }
 
-/** Renders a text with an explicit length, to align columns in every font. */
+/** Renders a text as an SVG element of a fixed width, so that columns are aligned in every font. */
 function renderRun({ text, style, column }: Run, row: number): string {
   const shown = text.trimEnd();
   const attributes = [

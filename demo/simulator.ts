@@ -7,10 +7,10 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// Checks the connection once, because the demo may have ended before the listener for `disconnect` was added.
+// The demo may have ended before the listener for `disconnect` was added, so the connection is also checked once.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
-// The demo's simulator ignores the user's `LOGFLEET_…` variables.
+// The environment is empty, so that the user's `LOGFLEET_…` variables do not change the simulator.
 const context = { ...processContext(), env: {}, signal: parentGone.signal };
 const status = await runProgram(['simulate', ...process.argv.slice(2)], context);
 await flushed();

@@ -3,7 +3,9 @@
  * content.
  */
 
-/** SGR parameters of `paintWith`: 1 bold, 2 dim, 31 to 36 colours. Empty means no style. */
+/**
+ * SGR parameters that `paintWith` writes: 1 is bold, 2 is dim, and 31 to 36 are colours. An empty text means no style.
+ */
 export type Style = '' | `${number}`;
 
 /** Adjacent characters with the same style. */

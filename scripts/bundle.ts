@@ -1,8 +1,8 @@
 /**
  * Bundles the program and its npm packages for publication, because Node runs no TypeScript below `node_modules`.
  *
- * `dist/main.js` loads some parts of the program later from separate files, because compiling a single file takes
- * 0.3 s at each start. `dist/page.html` is the page of `logfleet ui`.
+ * The bundle consists of several files, because compiling a single file would take 0.3 s at each start. `dist/main.js`
+ * loads some of the other files only when they are needed. `dist/page.html` is the page of `logfleet ui`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '..');
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
-/** Makes `await import()` of a CommonJS package return the same named exports as in Node. */
+/** Makes `await import()` of a CommonJS package return the same named exports in the bundle as in Node. */
 const namedExports: Plugin = {
   name: 'named-exports',
   setup({ onLoad, onResolve, resolve }) {

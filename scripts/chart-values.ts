@@ -3,14 +3,17 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Example values. An object that has examples is documented as a single value, and not member by member. */
+  /** Example values of an object. The documentation then does not list the members of the object. */
   readonly examples?: readonly unknown[];
 }
 
 const start = '<!-- Table of values: written by `make generate`. -->\n';
 const end = '<!-- End of the table. -->';
 
-/** Returns the chart's README with a new table of values. Throws if the comments around the table are missing. */
+/**
+ * Returns the chart's README with an updated table of values. Throws if the README lacks the comments before and after
+ * the table.
+ */
 export function withValuesTable(readme: string, schema: ValueSchema, defaults: object): string {
   const [before, rest] = readme.split(start);
   const after = rest?.split(end)[1];

@@ -31,7 +31,7 @@ if (wrong !== undefined) {
 } else {
   const names = onDeployment ? [...required, ...optional] : [];
   const settings = Object.fromEntries(names.map((name) => [`LOGFLEET_CONTRACT_${name}`, given(name)]));
-  // All tests share the rate limit of the user, so files run one after the other.
+  // All tests use the request limit of the same user, so the test files run one after the other.
   const timeout = String(deploymentTimeoutMs);
   const paced = ['--no-file-parallelism', '--testTimeout', timeout, '--hookTimeout', timeout];
   const arguments_ = [

@@ -6,7 +6,7 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestCounts {
   readonly passed: number;
-  /** Failed tests, unloadable test files, and errors outside of tests. */
+  /** Number of failed tests, of test files that cannot be loaded, and of errors outside of tests. */
   readonly failed: number;
 }
 

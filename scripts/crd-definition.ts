@@ -21,7 +21,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** Returns whether users write this kind. Only the operator writes Ledgers, which have no spec. */
+/** Returns whether users write resources of this kind. Only the operator writes Ledgers, so their CRD has no `spec`. */
 export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
   return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
 }

@@ -66,7 +66,7 @@ function build(version: string): void {
 
 rmSync(out, { recursive: true, force: true });
 for (const version of versions) build(version);
-// If there is no release yet, the start page leads to the documentation of the checkout.
+// Without a release, the start page leads to the documentation of the checkout.
 const newest = versions[1] ?? 'next';
 writeFileSync(
   join(out, 'index.html'),

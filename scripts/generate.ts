@@ -1,9 +1,9 @@
 /**
  * Generates files from `crds/`: types and schemas, the reference page, and copies for kustomize and Helm. Also copies
- * the version of `package.json` to other files. `make generate` writes all files, and `make verify` fails if that
- * changes a file.
+ * the version from `package.json` to other files.
  *
- * Two runs give the same bytes.
+ * `make generate` writes all files. `make verify` fails if a generated file is out of date. Two runs write the same
+ * bytes.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -54,10 +54,7 @@ for (const file of versionedFiles) {
   write(join(root, file), withVersion(readFileSync(join(root, file), 'utf8'), packageVersion()));
 }
 
-/**
- * Writes a file only if its content changes. Otherwise, a program that reads an unchanged file meanwhile could find it
- * half-written.
- */
+/** Writes a file only if its content changes, because another program could read a half-written file. */
 function write(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }

@@ -3,10 +3,10 @@ import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 
-/** Map from the title of a type to the path at which the reference page lists the fields of this type. */
+/** Path at which the reference page lists the fields of a type. The key is the title of the type. */
 type ListedTypes = Map<string, string>;
 
-/** Oldest Kubernetes version whose API servers all support CEL rules and `fieldPath` in these rules. */
+/** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
 const oldestKubernetes = '1.29';
 
 export function renderReference(definitions: readonly CustomResourceDefinition[]): string {

@@ -1,6 +1,6 @@
 /**
  * `make release VERSION=… URL=…`: checks the checkout, makes the files of a release in `out/`, and prints the next
- * steps. It publishes nothing. URL is the folder for publication.
+ * steps. It publishes nothing. `URL` is the address at which the files will be published.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,20 +1,23 @@
-/** Writes the schema of a run's spec into the CRD of SearchExportSchedule. A CRD cannot refer to another CRD. */
+/**
+ * Copies the schema of a SearchExport's spec into the CRD of SearchExportSchedule, because a CRD cannot refer to
+ * another CRD.
+ */
 import { stringify } from 'yaml';
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
-/** Fields of a SearchExport that the template of a schedule lacks, because the schedule sets them for each run. */
+/** Fields of a SearchExport that a schedule's template does not have, because the schedule sets them for each run. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
 /**
- * Title of the schema for a run's spec. It makes the generated types and the reference page refer to the spec of
- * SearchExport instead of repeating that spec.
+ * Title of the schema of a run's spec. Because of this title, the generated types and the reference page refer to the
+ * spec of SearchExport, and do not repeat it.
  */
 export const runSpecTitle = 'RunSpec';
 /** TypeScript type of a run's spec, and its import. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
 /**
- * Matches CEL rules for `destination` that do not apply to schedules, because schedules support no
+ * Matches CEL rules about PersistentVolumeClaims. Schedules do not have these rules, because they do not support
  * PersistentVolumeClaims.
  */
 const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
@@ -23,8 +26,8 @@ const claimDescription =
 const block = /^( *)# BEGIN generated from search-export\.yaml\n[\s\S]*?^ *# END generated\n/m;
 
 /**
- * Returns the CRD of SearchExportSchedule. The text between its markers is replaced by the current schema of a
- * SearchExport's spec.
+ * Returns the CRD of SearchExportSchedule with the current schema of a SearchExport's spec. The schema replaces the
+ * text between the comments `BEGIN generated` and `END generated`.
  */
 export function withRunTemplate(text: string, searchExport: CustomResourceDefinition): string {
   const spec = searchExport.spec.versions[0]?.schema.openAPIV3Schema.properties?.['spec'];

@@ -39,7 +39,8 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // Adds the type to the map before its fields are converted, so that the type comes before the types of its fields.
+    // The type is added to the map before its fields are converted. The map therefore lists the type before the types
+    // of its fields.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {

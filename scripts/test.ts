@@ -31,7 +31,10 @@ interface TestRun {
 
 interface Suite {
   readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
-  /** Runs of vitest that start at the same time. Only the output of the first run is shown immediately. */
+  /**
+   * Runs of vitest that start at the same time. The output of the first run is shown immediately. The output of another
+   * run is shown when it ends.
+   */
   readonly runs: readonly TestRun[];
 }
 
@@ -43,7 +46,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, generatedFiles, tools],
     runs: [
-      // This run has a low priority, so that the programs of the other run get enough CPU time.
+      // This run has a low priority, so that the programs that the other run starts get enough CPU time.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],
@@ -108,7 +111,7 @@ async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<
   const passed = await run(process.execPath, [vitest, 'run', ...named, ...reporters], { env, nice, isShown });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
-  // vitest can also fail outside of tests, for example in a set-up file.
+  // vitest can fail without a failed test, for example because of a set-up file. This counts as one failure.
   return passed || counts.failed > 0 ? counts : { ...counts, failed: 1 };
 }
 

@@ -71,7 +71,7 @@ function nowhereToBeHad(version: string, reason: string): string {
 }
 
 function sources(version: string): readonly GoProgram[] {
-  // Sets the version that kube-apiserver reports. kubectl complains about the default v0.0.0.
+  // Version that the programs report. kubectl prints a warning about the default version, v0.0.0.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
   const modules = modulesDirectory;
   return [

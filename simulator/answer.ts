@@ -32,7 +32,7 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
   /** True if the error is about a search job. These errors have codes with their own prefix. */
   readonly ofSearch?: boolean;
-  /** Detailed reason for the answer. Only the journal contains it, and the client does not get it. */
+  /** Detailed reason for the answer. The reason is written to the journal, but not sent to the client. */
   readonly why?: Why;
 }
 

@@ -54,7 +54,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // The library is imported only when certificates are created, because it is large.
+  // This library is large, so it is imported only when certificates are created.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',

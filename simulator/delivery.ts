@@ -13,7 +13,7 @@ export interface Wire {
   readonly socket: Socket | undefined;
   /** Reusable memory for the chunks of the body. */
   readonly memory: PieceMemory;
-  /** Called when the request has ended. `answered` is true if the client received the whole answer. */
+  /** Function that is called when the request has ended. `answered` is true if the client received the whole answer. */
   readonly done: (answered: boolean) => void;
 }
 
@@ -83,7 +83,8 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // If a write fails, the connection may still read the memory of the chunk, so this memory is not reused.
+        // `onSent` lets the memory of the chunk be reused. It is not called after a failed write, because the
+        // connection may still read this memory.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {
@@ -103,8 +104,8 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
     reset(wire);
     return;
   }
-  // Node calls the callback of an empty write after all earlier writes. The connection is therefore ended only after
-  // the data was sent.
+  // Node calls the callback of this empty write after all earlier writes, so the connection is closed only after the
+  // data was sent.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }
@@ -128,7 +129,7 @@ function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, d
   clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes status and headers. Returns the number of body bytes. */
+/** Writes the status and the headers of an answer. Returns the length of the body in bytes. */
 function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
   const bytes = bytesOf(body);
   const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};

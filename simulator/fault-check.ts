@@ -85,7 +85,10 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
   return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
 }
 
-/** Reports faults that redirect a request to its own base path. */
+/**
+ * Reports faults of kind `redirect` that lead to the only base path of the service, because such a fault would redirect
+ * a request to itself.
+ */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
   return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];

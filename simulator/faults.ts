@@ -23,8 +23,7 @@ export interface FaultSubject {
 }
 
 /**
- * For each kind of fault: true if the service carries out the request despite the fault. A scenario can override this
- * with `effect`.
+ * Whether the service carries out a request that has a fault of this kind. A scenario can override this with `effect`.
  */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
@@ -47,7 +46,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which faults of a kind can apply. Faults of a kind that is not listed can apply to every operation. */
+/** Operations to which a kind of fault can apply. A kind that is not listed can apply to every operation. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -120,7 +119,7 @@ export interface FaultyAnswer {
 }
 
 export interface FaultContext {
-  /** Answer that the service gives without the fault. Undefined if the service did not carry out the request. */
+  /** Answer that the client would get without the fault. Undefined if the service did not carry out the request. */
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;

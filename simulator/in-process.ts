@@ -21,7 +21,7 @@ export interface InProcessRequest {
   /** Header names are case-insensitive. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Aborts the request. As on a real network, the service still counts it as in flight until it has answered. */
+  /** Signal that aborts the request. The service still counts an aborted request as in flight until it has answered. */
   readonly signal?: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** The part of an answer that arrived before the connection broke. */
+/** An answer that is incomplete, because the connection broke. */
 export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
   readonly bytes: Uint8Array;
 }
@@ -59,7 +59,7 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Number of ms by which the service's time is ahead of the clock's monotonic time. */
+  /** Number of ms that are added to the clock's monotonic time to get the service's time. */
   readonly #offsetMs: number;
 
   /** Creates the service. Its time starts at the model's `startMs`. */
@@ -92,7 +92,7 @@ export class InProcessService {
     });
   }
 
-  /** Handles a request, even if the client has aborted it. */
+  /** Handles a request when it arrives at the service. The client may already have aborted the request. */
   #arrive(request: InProcessRequest, exchange: Exchange): void {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -120,7 +120,7 @@ export class InProcessService {
   }
 }
 
-/** A request in flight, with the promise of its answer. */
+/** A request that has no answer yet, with a promise that resolves to the answer. */
 class Exchange {
   ended = false;
   onEnd: () => void = () => {};

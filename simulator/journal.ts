@@ -4,12 +4,12 @@ import type { JobEnd } from './search/search-job.ts';
 /**
  * Detailed reason for an error answer:
  * - `rate`, `concurrency`, `activeJobs`: the request exceeded this limit
- * - `neverWas`: the search job never existed
- * - `otherUser`: the search job belongs to another user
- * - `cookies`: the request lacks the job's cookies
- * - `lag`: the search job is too new to be found
- * - `ended`: the search job ended long ago
- * - all others: why the search job ended
+ * - `neverWas`: no search job with this id has ever existed
+ * - `otherUser`: another user created the search job
+ * - `cookies`: the request lacks the cookies of the search job
+ * - `lag`: the service does not know the new search job yet
+ * - `ended`: the search job ended so long ago that it can no longer be read
+ * - all other values: why the search job ended
  */
 export type Why =
   | 'rate'
@@ -41,7 +41,7 @@ export interface JournalEntry {
   /** Number of the user's requests in the last second, including this request. */
   readonly perSecond: number;
   readonly operation: string | null;
-  /** Name of the fault that changed the request or its answer. */
+  /** Name of the scenario's fault that applied to the request; null if none applied. */
   readonly fault: string | null;
   /** Decimal collector id of a request that creates an upgrade task. */
   readonly collectorId: string | null;

@@ -6,7 +6,7 @@ import type { AccessKey, Settings } from './settings.ts';
 
 const secondMs = 1_000;
 
-/** Counts the requests that arrived within the last second. */
+/** Counts the requests that arrived in the second before a given time. */
 class ArrivalCounter {
   #times: number[] = [];
   #first = 0;
@@ -41,7 +41,7 @@ export class Limits {
   maxInFlight = 0;
   maxPerSecond = 0;
 
-  /** Counts a request. The caller must call `leave` when the request has ended. */
+  /** Counts a request as in flight. The caller must call `leave` when the request has ended. */
   arrive(key: AccessKey, limits: Settings['limits'], atMs: number): Arrival {
     const arrivals = counterOf(this.#arrivals, key.user);
     const counted = counterOf(this.#counted, key.user);

@@ -1,6 +1,6 @@
 /**
- * Generates a page of messages of any size, in chunks as from a connection. A few thousand messages are repeated, and
- * the whole page is never in memory.
+ * Generates a page of messages of any size, in chunks as a connection delivers them. The page repeats a few thousand
+ * messages, and is never completely in memory.
  */
 
 /** Text of the generated messages: a line of a web server's log, a JSON event, or 256 KB of text. */
@@ -16,14 +16,16 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** Ring buffer with the repeated messages. Its start is copied to its end, so that each chunk is contiguous. */
+  /**
+   * Ring buffer with the repeated messages. The start of the buffer is copied to its end, so each chunk is contiguous.
+   */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // The page repeats a few messages, because more messages would need memory that counts towards the measured memory.
+    // The page repeats a few messages, because storing more messages would increase the measured memory.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');

@@ -23,7 +23,10 @@ export interface ScanCase extends PageSize {
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Median speed in million bytes per second. `firstMbPerSecond` is the speed of the first read. */
+  /**
+   * Median speed of all reads after the first, in million bytes per second. `firstMbPerSecond` is the speed of the
+   * first read.
+   */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
   /** Peak memory of the process in million bytes. */
@@ -47,7 +50,10 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Reads a page with a streaming parser. Only this function imports the parser, which needs much memory. */
+/**
+ * Reads a page with a streaming parser. The parser is imported only here, because it would increase the measured memory
+ * of the other readers.
+ */
 async function readStream(page: MessagePage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');
   let rows = 0;

@@ -1,4 +1,6 @@
-/** Measures how many requests a search needs, and how much of the allowed request rate concurrent searches use. */
+/**
+ * Measures how many requests a search needs, and how close many concurrent searches come to the allowed request rate.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,7 +19,7 @@ export interface OneSearchFigures {
   /** Time in seconds that the simulated service takes to finish the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /** Time in seconds from the job's creation until the client knows that the job has finished. */
+  /** Time in seconds from the creation of the search job until the client learns that the job has finished. */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }
@@ -25,7 +27,7 @@ export interface OneSearchFigures {
 export interface SearchRequestFigures {
   readonly messages: number;
   readonly searches: readonly OneSearchFigures[];
-  /** Total number of requests of many concurrent search jobs. */
+  /** Total number of requests when many search jobs run concurrently. */
   readonly workRequests: number;
   readonly workSeconds: number;
   /** Mean request rate, as a fraction of the four requests per second that the service allows. */
@@ -130,7 +132,7 @@ function countByOperation(journal: readonly JournalEntry[]): Record<string, numb
 
 type SearchTimes = Pick<OneSearchFigures, 'seenAfterSeconds' | 'seconds'>;
 
-/** Runs one search from creation to deletion, and discards the rows. */
+/** Runs one search job from its creation to its deletion, and discards the rows. */
 async function search(jobs: SearchJobs, range: Range): Promise<SearchTimes> {
   const startMs = performance.now();
   const secondsSince = () => (performance.now() - startMs) / 1_000;

@@ -1,4 +1,4 @@
-/** Measures the transfer of message pages over TLS, through the client and the scanner. */
+/** Measures how fast the client and the page scanner receive message pages over TLS. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Runs an export in a separate process without a request limit: `node export-process.ts '{"baseURL": …}'`. Supports all
- * compression levels, unlike a SearchExport.
+ * Runs an export in a separate process without a request limit. Unlike a SearchExport, it supports all compression
+ * levels. Usage: `node export-process.ts '{"baseURL": …}'`.
  */
 
 import { systemClock } from '../../src/base/clock.ts';

@@ -32,7 +32,7 @@ export interface FileRun {
   readonly way: Way;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
-  /** Partitioning of the exported files. Absent: all files are in one folder. */
+  /** Partitioning of the exported files. If it is absent, all files are in one folder. */
   readonly partitionBy?: 'Hour';
   /** True if the program may use only one processor. */
   readonly isOnOneProcessor?: boolean;
@@ -104,8 +104,8 @@ export class FileBench {
   }
 
   /**
-   * Runs all cases several times in rotation. Returns the run with the least CPU time for each case, because other
-   * programs can only increase CPU time.
+   * Runs all cases `times` times in rotation. Returns for each case the run with the least CPU time, because other
+   * programs can only increase the CPU time of a run.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
     const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
@@ -168,8 +168,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length that ends where this range begins. It contains no messages, so its export
- * shows the CPU time for the start of a process.
+ * Returns the time range of the same length directly before the given range. The returned range has no messages, so
+ * exporting it shows how much CPU time a process start takes.
  */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

@@ -3,7 +3,7 @@ import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
 
-/** Results of two exports of the same messages: without partitions, and with hourly partitions. */
+/** Results of two exports of the same messages: one without partitions, and one with hourly partitions. */
 export type PartitionFigures = readonly FileRunFigures[];
 
 export interface LargeFigures {
@@ -38,22 +38,22 @@ const partitionRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3 },
   { way: 'export', format: 'Parquet', compression: zstd3, partitionBy: 'Hour' },
 ];
-/** Minimum ratio of the export speed with partitions to the export speed without partitions. */
+/** Minimum speed of an export with partitions, as a fraction of the speed of an export without partitions. */
 const leastPartitionedRatio = 0.95;
 
 /**
- * The numbers of messages are not round. If a search returned a round number of rows, the export would suspect a hidden
- * limit and repeat the search (E4).
+ * The numbers of messages are not round, because a round number of rows looks like a hidden limit (E4). The export
+ * would then repeat the search.
  */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Large messages. A page of ten thousand such messages has 100 MB. */
+/** Messages of 10 KB. A page of ten thousand such messages has 100 MB. */
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
-/** Minimum ratio of logfleet's speed to the speed of a simple script. */
+/** Minimum speed of logfleet for each compression, as a multiple of the speed of a simple script. */
 const leastTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],

@@ -50,8 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
 }
 
 /**
- * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors and
- * slows down the export, so half of its CPU time is subtracted.
+ * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors. It
+ * slows the export down by about half of its CPU time, so this time is subtracted.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

@@ -34,16 +34,25 @@ export interface ExportRequestFigures {
    * limit.
    */
   readonly least: number;
-  /** Ratio of the bytes that the service scanned for the export to the bytes that one search for all messages scans. */
+  /**
+   * Number of bytes that the service scans for the export, as a multiple of the bytes that one search for all messages
+   * scans.
+   */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
 
 const messages = 1_000_000;
 const messageLimit = 100_000;
-/** Minimum number of requests of a search: a creation, a status, ten pages and a deletion. */
+/**
+ * Minimum number of requests of a search that returns 100,000 messages: one creates the search job, one reads its
+ * status, ten read its pages, and one deletes it.
+ */
 const leastOfSearch = 13;
-/** Minimum number of requests of a search job without results: a creation, a status and a deletion. */
+/**
+ * Minimum number of requests of a search job whose pages are not read: one creates the job, one reads its status, and
+ * one deletes it.
+ */
 const leastOfJob = 3;
 const mostShare = 1.1;
 const lookAgainMs = 50;
@@ -60,7 +69,7 @@ interface Shape {
   readonly isForComparison?: boolean;
 }
 
-/** Puts 500 messages into one millisecond of each second, for ten minutes. */
+/** Bursts of 500 messages in one millisecond of each second, for ten minutes. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -150,7 +159,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // If the service refuses aggregations, the export cannot compute digests, so it checks only the number of messages.
+  // A digest needs aggregations. If the service refuses aggregations, the export can check only the number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
@@ -227,7 +236,8 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // While the export waits without a timer, this repeated timer keeps the virtual clock running.
+  // The virtual clock needs a pending timer to advance. This repeated timer keeps the clock running while the export
+  // waits without a timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

@@ -1,17 +1,13 @@
 /**
- * Makes file writes take the same time in every run on a virtual machine, where memory is slow when it is first used. A
- * file in `/dev/shm` therefore uses the memory before the measurement. The file shrinks while the measured process
- * writes.
+ * Makes file writes take the same time in every run. On a virtual machine, memory is slow when it is first used.
+ * Therefore, a file in `/dev/shm` uses the memory first, and shrinks while the measured process writes its files.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/**
- * Number of bytes that are freed in advance, in addition to the size of the files that the measured process has written
- * so far.
- */
+/** Amount of memory in bytes that is freed before the measured process needs it. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -29,8 +25,8 @@ export class UsedMemory {
   }
 
   /**
-   * Shrinks the file in `/dev/shm`, so that the freed memory is the size of the files in `directory` plus `leadBytes`.
-   * Must be called regularly while these files grow.
+   * Shrinks the file in `/dev/shm` by the size of the files in `directory`, plus `leadBytes`. Must be called regularly
+   * while these files grow.
    */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);

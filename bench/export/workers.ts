@@ -22,9 +22,7 @@ export interface WorkersFigures {
   readonly phases: Phases;
   /** CPU time of each worker in seconds. */
   readonly processorSeconds: readonly number[];
-  /**
-   * Time in seconds during which all threads of the workers and of the service slept, and none waited for a processor.
-   */
+  /** Time in seconds during which the workers and the service were idle, because all their threads slept. */
   readonly idleSeconds: number;
   /** CPU time of the simulated service in seconds. */
   readonly simulatorSeconds: number;
@@ -41,9 +39,9 @@ interface Phases {
 }
 
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
-/** Number of repetitions. Runs with one worker and runs with two workers alternate. */
+/** Number of repetitions. Each repetition runs the export with one worker, and then with two workers. */
 const repetitions = 3;
-/** Interval in ms between two readings of the threads' states. */
+/** Interval in ms between two checks whether all threads sleep. */
 const sampleMs = 100;
 
 export async function measureWorkers(quick: boolean): Promise<readonly WorkersFigures[]> {
@@ -52,7 +50,7 @@ export async function measureWorkers(quick: boolean): Promise<readonly WorkersFi
   const simulator = await startSimulator(directory, {
     logs: { messages, from: Date.parse(range.from), to: Date.parse(range.to), size: { typicalBytes: 900 } },
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },
-    // Searches take little time, so that the duration of the export depends on the workers.
+    // Searches end quickly, so that the speed of the workers determines the duration of the export.
     search: { duration: '100ms' },
   });
   const figures: WorkersFigures[] = [];
@@ -136,7 +134,9 @@ function placeOn(pid: number, count: number): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', `0-${count - 1}`, String(pid)], { stdio: 'ignore' });
 }
 
-/** Returns the durations of an export's phases. They are computed from the times at which its files were written. */
+/**
+ * Returns the duration of each phase of an export, computed from the times at which the export's files were written.
+ */
 function phasesOf(claim: string, startMs: number): Phases {
   const files = readdirSync(claim, { recursive: true }).map((name) => path.join(claim, String(name)));
   const writtenMs = (isWanted: (name: string) => boolean) =>
@@ -152,7 +152,7 @@ function phasesOf(claim: string, startMs: number): Phases {
   };
 }
 
-/** Returns true if all threads of a process sleep: none runs, waits for a processor or waits for the disk. */
+/** Returns whether all threads of a process sleep, so that no thread runs or waits for a processor or the disk. */
 function isIdle(pid: number | undefined): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) => {

@@ -24,7 +24,10 @@ export interface ManyOptions {
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** Results of the operator's first start. Absent if the resources have a status from the beginning. */
+  /**
+   * Results of the operator's first start, when the resources have no status. Absent if the benchmark creates the
+   * resources with a status.
+   */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;
@@ -38,7 +41,7 @@ export interface ManyFigures {
   /** CPU time that the operator uses in one minute without changes, in seconds. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
-  /** Time from the creation of the Secret to the first request to the service. */
+  /** Time in seconds from the creation of the Secret until the operator sends its first request to the service. */
   readonly noticedSeconds?: number;
   /** Final number of resources by reason of the condition Ready. */
   readonly reasons: Readonly<Record<string, number>>;
@@ -96,8 +99,8 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Waits for the last status writes. Otherwise, the next start of the operator would do these writes, and its
-    // measurement would count them.
+    // The last status writes must end here. Otherwise, the next start of the operator would do these writes, and they
+    // would be measured there.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 /**
- * Messages in which the parent process asks for something. The message `profile` starts a CPU profile, and `profiled`
- * writes the profile to `profileFile`.
+ * Messages from the parent process to the operator's process. `profile` starts a CPU profile, and `profiled` writes
+ * this profile to `profileFile`.
  */
 export type Question =
   | { readonly ask: 'figures' }
@@ -17,7 +17,10 @@ export type Question =
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
-/** Requests and status writes since the start of the process or since the last `forget`. */
+/**
+ * Requests and status writes of the operator since its process started, or since the process last received the message
+ * `forget`.
+ */
 export interface RequestFigures {
   /** Requests to the API server by method and resource. Watches have the method `WATCH`. */
   readonly requests: Readonly<Record<string, number>>;

@@ -15,8 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which CPU usage must stay low before the operator counts as idle. The time is long, because an
- * operator that waits for an answer also uses little CPU.
+ * Time in ms for which the CPU usage must stay low before the operator counts as idle. A short time is not enough,
+ * because an operator that waits for an answer also uses little CPU.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;
@@ -30,7 +30,7 @@ export interface OperatorOptions {
   readonly profiles: string | undefined;
 }
 
-/** Wall time and CPU time since the start of the operator. */
+/** Wall time and CPU time that the operator took to reach a state, measured from its start. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;

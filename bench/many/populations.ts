@@ -12,7 +12,7 @@ export interface Population {
   /** True if the Secret of the resources exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. The function is absent if the operator does this alone. */
+  /** Brings all resources to their final state. Absent if the operator needs no help to do this. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -98,7 +98,7 @@ function searchExport(index: number, more: object): object {
   };
 }
 
-/** Returns a schedule that starts no run during the measurement. */
+/** Returns a SearchExportSchedule that starts no run during the measurement. */
 function schedule(index: number): object {
   const { timeRange: _, ...spec } = exportSpec;
   return {
@@ -123,8 +123,7 @@ function policy(index: number): object {
 }
 
 /**
- * Brings all exports to their final state. The operator runs only the first export, and the benchmark copies its status
- * to the others.
+ * Completes all exports. The operator runs only the first export, and the benchmark copies its status to the others.
  */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
@@ -138,7 +137,7 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
 }
 
 /**
- * Returns the status with the current time in its conditions, because the operator ignores conditions that are older
+ * Returns a copy of the status whose conditions have the current time. The operator ignores conditions that are older
  * than their resource.
  */
 function changedNow({ conditions = [], ...status }: Status): Status {

@@ -29,8 +29,8 @@ export interface EncodeCase {
 
 export interface EncodeFigures extends EncodeCase {
   /**
-   * Million bytes of pages that are converted per second of real time. `mbPerProcessorSecond` is the same per second of
-   * CPU time.
+   * Speed of the conversion, in million bytes of pages per second of real time. `mbPerProcessorSecond` is the speed per
+   * second of CPU time.
    */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;

@@ -29,8 +29,8 @@ const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /**
- * Conversions to measure. Each conversion by the simple script directly follows the conversion by logfleet with which
- * it is compared.
+ * Conversions to measure. Each conversion by logfleet is followed by the conversion by the simple script with which it
+ * is compared.
  */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
@@ -73,7 +73,7 @@ export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }
 
-/** Measures the conversion with each compression, on one processor and on all processors. */
+/** Measures how fast pages are converted to files with each compression, on one processor and on all processors. */
 export async function measureProcessors(quick: boolean): Promise<ProcessorFigures[]> {
   const figures: ProcessorFigures[] = [];
   for (const compression of [gzip5, gzip6]) {

@@ -17,8 +17,8 @@ export interface Shown {
 
 export interface PolicyWatch {
   /**
-   * Returns the time at which the watch first received a status for which `holds` returns true. The watch may have
-   * received that status before the call.
+   * Returns the time at which the watch first received a status for which `holds` returns true, even if that was before
+   * the call.
    */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;

@@ -1,11 +1,11 @@
-/** Counts the requests of one hour in which all collectors already run the target version. */
+/** Counts the operator's requests in one hour in which no collector needs an upgrade. */
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
 export interface ConvergedFigures {
   readonly collectors: number;
   readonly minutes: number;
-  /** Requests to the API server by method and resource, such as `GET secrets`. */
+  /** Numbers of requests to the API server by method and resource, such as `GET secrets`. */
   readonly api: Readonly<Record<string, number>>;
   /** Requests to the log service, by operation. */
   readonly service: Readonly<Record<string, number>>;
@@ -29,7 +29,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
   const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
-  // The rollout has ended. The operator gets two more minutes to finish its writes.
+  // The rollout has ended. The operator gets two more minutes, so that its last writes are not counted.
   await world.clock.advance(2 * minuteMs);
   world.journal.length = 0;
   world.api.requests.length = 0;
@@ -48,8 +48,8 @@ export async function stayConverged(): Promise<ConvergedFigures> {
 }
 
 /**
- * Returns the plural name of the resource in a request path, such as `leases`. A list of ConfigMaps is called
- * `settings`, because it reads the ConfigMap that can pause all resources.
+ * Returns the plural name of the resource in a request path, such as `leases`. Returns `settings` for a list of
+ * ConfigMaps, because such a request reads the ConfigMap that can pause all resources.
  */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];

@@ -19,7 +19,7 @@ export interface LatencyFigures {
   /** Latencies from the apply of a policy to its first upgrade request, in ms, ascending. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latency from the apply of a policy until a watch shows the status of the new generation, in ms. */
+  /** Latencies in ms from a change of the target version until a watch shows a status with the new generation. */
   readonly newTargetToStatus: readonly number[];
 }
 
@@ -30,7 +30,7 @@ const collectorsEach = 10;
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of applies at the start that are not measured, because Node compiles code during them. */
+/** Number of applies at the start that are not measured, because Node is still compiling code. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {
@@ -102,7 +102,7 @@ async function applyNew(api: ApiServer, posts: FirstPosts, count: number): Promi
   return samples;
 }
 
-/** Sets another target version in each ready policy, one after the other. */
+/** Changes the target version of one policy after the other, and measures the latency after each change. */
 async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const names = userNames('old', count);
   const toPost: number[] = [];
@@ -110,8 +110,8 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Waits until the earlier requests no longer use up the request limit, which could delay the first request of a
-  // policy.
+  // Earlier requests still count against the request limit for a moment. This wait keeps them from delaying the first
+  // request of a policy.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -135,7 +135,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Waits for the first upgrade request of `user`. Returns its arrival time in ms, with fractions. */
+  /** Waits for the first upgrade request of `user`. Returns the time of its arrival in fractional ms. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

@@ -35,7 +35,7 @@ export interface HeldFleet {
   readonly readMiB: number;
   /** CPU time of one more sweep in seconds. The sweep reads the collector list again, and finds no changes. */
   readonly sweepCpuSeconds: number;
-  /** Duration of the measured part of a rollout, in seconds. */
+  /** Time in seconds for which the rollout was measured. */
   readonly rollingSeconds: number;
   readonly rollingCpuShare: number;
   readonly accepted: number;

@@ -12,7 +12,8 @@ const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
 /**
- * Maximum ratio of the CPU time per collector in the largest fleet to the CPU time per collector in the smallest fleet.
+ * Maximum CPU time per collector in the largest fleet, as a multiple of the CPU time per collector in the smallest
+ * fleet.
  */
 const linearTolerance = 1.25;
 
@@ -70,8 +71,8 @@ const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the maximum number of requests per collector, or undefined if the case has no target. Only cases with at
- * least 10,000 collectors, and with a build that no collector runs, can have a target.
+ * Returns the maximum number of requests per collector that the benchmark accepts. Returns undefined for a case that
+ * has no limit, such as a fleet with fewer than 10,000 collectors.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
@@ -80,8 +81,8 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Requests of a sweep that do not return a full page: one for the empty page at the end, and one that checks for new
- * collectors.
+ * Number of requests of a sweep that do not return a full page. One returns the empty page at the end, and one checks
+ * for new collectors.
  */
 const closingRequests = 2;
 

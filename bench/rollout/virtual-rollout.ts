@@ -1,6 +1,6 @@
 /**
- * Runs a whole rollout in virtual time with the real operator and simulated services. The command `node
- * virtual-rollout.ts '{"collectors": …}'` prints the results as a line of JSON.
+ * Runs a whole rollout in virtual time with the real operator and simulated services. Usage: `node virtual-rollout.ts
+ * '{"collectors": …}'`. Prints the results as a line of JSON.
  */
 import type { Scenario } from '../../simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
@@ -25,8 +25,8 @@ export interface RolloutFigures extends RolloutCase {
   /** Time from the apply to Ready=True, in virtual seconds. */
   readonly readySeconds: number;
   /**
-   * Target for the time until the last upgrade ends, in seconds: 1.05 times the minimum time for all requests, plus the
-   * duration of one upgrade.
+   * Target for the time until the last upgrade ends, in seconds. The minimum time follows from the request limit and the
+   * number of parallel upgrades. The target is 1.05 times this minimum, plus the duration of one upgrade.
    */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;
@@ -85,7 +85,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts the requests in the journal without storing the journal's entries. */
+/** Counts the requests in the journal, and removes the counted entries to save memory. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;

@@ -21,7 +21,7 @@ export interface OpenJobsFigures {
 }
 
 const jobs = 200;
-/** Query that every fifth search job runs. Its results exceed the simulator's memory limit. */
+/** Query of every fifth search job. Its results exceed the simulator's memory limit. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 const slowQuery = '_messageid=*7';

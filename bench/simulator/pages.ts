@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reads pages of messages until `megabytes` have been read. `atOnce` pages are read concurrently. */
+/** Reads message pages until their total size reaches `megabytes`. Up to `atOnce` pages are read concurrently. */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;

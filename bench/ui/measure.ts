@@ -19,7 +19,7 @@ export interface UiFigures {
   readonly firstRowsMs: readonly number[];
   /** Times from a status write until the page shows the status, in ms, ascending. */
   readonly changeMs: readonly number[];
-  /** CPU time from the start of the command until it serves the web page, in seconds. */
+  /** CPU time in seconds that the command uses until it serves the web page. */
   readonly startCpuSeconds: number;
   readonly residentMiB: number;
 }
@@ -122,11 +122,12 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // A row cannot be visible before the first paint, so the first paint is the earliest possible time.
+  // A row cannot be visible before the browser first paints the page, so the result is never earlier than the first
+  // paint.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 
-/** Writes a new status, and returns the time in ms until the page shows it. */
+/** Writes a new status. Returns the time in ms until the web page shows this status. */
 async function seeChange(page: Page, objects: ClusterObjects, name: string, change: number): Promise<number> {
   const state = `State${change}.`;
   const seen = page.evaluate<number>(`new Promise((resolve) => {

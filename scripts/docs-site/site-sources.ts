@@ -1,4 +1,4 @@
-/** Copies the pages of a checkout for VitePress. Linked files and folders that are no pages get pages of their own. */
+/** Copies the pages of a checkout for VitePress. Creates a page for each linked file or folder that is not a page. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, normalize, relative } from 'node:path';
 import { pages, startPage } from '../../tools/docs-site/navigation.ts';
@@ -19,8 +19,7 @@ const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 
 /**
- * Changes links to files of the checkout into links to pages of the site. Writes a linked page if it does not exist
- * yet.
+ * Replaces links to files of the checkout with links to pages of the site. Creates linked pages that do not exist yet.
  */
 function linkedToPages(markdown: string, page: string, checkout: string, target: string): string {
   const changed = (text: string) =>

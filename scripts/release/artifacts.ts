@@ -16,7 +16,7 @@ import { packageVersion, writeProgram } from './program-folder.ts';
 
 const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
-/** Names of the program in a tarball. kubectl finds `kubectl-logfleet` as a plugin by its name. */
+/** Names of the program in a tarball. The name `kubectl-logfleet` makes the program a plugin of kubectl. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
 /** Names of archives: `npm`, `layer` (of the image), `chart` (Helm), or a platform (tarball). */
@@ -44,7 +44,7 @@ export interface ProgramFolder {
   readonly mtime: Date;
 }
 
-/** Writes the program to a temporary folder, calls `use` with this folder, and then removes the folder. */
+/** Writes the program to a temporary folder, and calls `use` with this folder. Removes the folder afterwards. */
 export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) => Promise<T>): Promise<T> {
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-package-'));
   try {
@@ -70,7 +70,10 @@ export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): 
   return file;
 }
 
-/** Writes the Helm chart and returns its path. `helm package` would add the time of the build. */
+/**
+ * Writes the Helm chart and returns its path. `helm package` is not used, because its archives contain the time of the
+ * build.
+ */
 export function writeChart(mtime: Date, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-chart-'));

@@ -4,7 +4,7 @@
 export interface BaseImage {
   /** Name of the image without its digest, such as `node:24-bookworm-slim`. */
   readonly name: string;
-  /** Digest such as `sha256:…`, if the Dockerfile has one. */
+  /** Digest of the image, such as `sha256:…`. Undefined if the Dockerfile names only a tag. */
   readonly digest: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export function baseImages(dockerfile: string): readonly BaseImage[] {
   return [...dockerfile.matchAll(fromLine)].map(([, , name = '', digest]) => ({ name, digest }));
 }
 
-/** Returns the Dockerfile with the given digests, by name of base image. */
+/** Writes the given digests into the text of a Dockerfile. The keys of `digests` are the names of the base images. */
 export function withDigests(dockerfile: string, digests: ReadonlyMap<string, string>): string {
   return dockerfile.replace(fromLine, (line, from: string, name: string) => {
     const digest = digests.get(name);
@@ -43,7 +43,7 @@ export async function newestDigest(name: string, protocol = 'https'): Promise<st
   return digest;
 }
 
-/** Gets an anonymous access token from the address in the registry's 401 answer. */
+/** Gets an anonymous access token from the token server that the registry's 401 response names. */
 async function token(refusal: Response): Promise<{ readonly authorization: string }> {
   const parameters = new Map(
     [...(refusal.headers.get('www-authenticate') ?? '').matchAll(/(\w+)="([^"]*)"/g)].map(

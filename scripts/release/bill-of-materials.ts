@@ -24,7 +24,8 @@ interface Bom {
 }
 
 /**
- * Renders the SBOM: npm's list of packages without packages that are not bundled. The same sources give the same text.
+ * Renders the SBOM from npm's list of packages. Packages that are not in the bundle are omitted. The same sources give
+ * the same text.
  */
 export function renderBillOfMaterials(
   packages: readonly BundledPackage[],
@@ -67,7 +68,9 @@ function metadata({ metadata }: Bom, time: Date): object {
   return { ...metadata, timestamp: time.toISOString(), lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component };
 }
 
-/** Marks a bundled package as required, because npm may list the package as optional or as a development dependency. */
+/**
+ * Marks a bundled package as required, because npm's list may call the package optional or a development dependency.
+ */
 function shipped(component: Component): Component {
   return { ...component, scope: 'required', properties: [] } as Component;
 }

@@ -9,7 +9,7 @@ import { sha256 } from './provenance.ts';
 /** Names of CPU architectures in krew manifests, as in Go. */
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Renders the krew manifest. `url` is the folder with the published tarballs. */
+/** Renders the krew manifest. `url` is the address of the folder in which the tarballs are published. */
 export function renderKrewManifest(tarballs: ReadonlyMap<Platform, string>, url: string): string {
   return stringify({
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',

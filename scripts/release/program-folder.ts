@@ -6,8 +6,8 @@ import { type BundledPackage, bundledPackages, renderLicenses } from './bundled-
 
 const root = join(import.meta.dirname, '../..');
 /**
- * Files and folders that are copied to the package: files that are needed at run time, sources, and the README with the
- * pages to which it links.
+ * Files and folders that are copied to the package. The program needs some at run time. The others are the sources, the
+ * README, and the pages to which the README links.
  */
 const copied = [
   ...['bin', 'crds', 'manifests', 'src', 'simulator'],

@@ -14,7 +14,7 @@ export interface Checkout {
   readonly commit: string;
   /** Commit of the version's tag, if the tag exists. */
   readonly taggedCommit: string | undefined;
-  /** Folders with stored states of earlier releases, such as `release-1.2`. */
+  /** Folders in `test/recorded/`, such as `release-1.2`. They contain states that earlier releases stored. */
   readonly recordedStates: readonly string[];
   /** Output of `git status --porcelain`. */
   readonly changes: string;

@@ -1,6 +1,9 @@
-/** Copies of logfleet's version. Users change it only in package.json, and `make generate` copies it. */
+/**
+ * Finds logfleet's version in files. Developers change the version only in package.json, and `make generate` copies it
+ * to the other files.
+ */
 
-/** Form of a version: `1.2.3`, or `1.2.3-rc.1` before a release. */
+/** Pattern of a version: `1.2.3`, or a pre-release such as `1.2.3-rc.1`. */
 const version = String.raw`\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?`;
 const wholeVersion = new RegExp(`^${version}$`);
 /** Matches a copy of logfleet's version together with the text before it, such as `logfleet:1.2.3`. */
@@ -27,7 +30,7 @@ export function isVersion(text: string): boolean {
   return wholeVersion.test(text);
 }
 
-/** Returns the content of a file after replacing each copy of logfleet's version by `version`. */
+/** Returns the content of a file in which each copy of logfleet's version is replaced with `version`. */
 export function withVersion(content: string, version: string): string {
   return content.replace(copies, `$1${version}`);
 }

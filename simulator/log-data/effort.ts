@@ -8,7 +8,7 @@ export class Effort {
   #left = Number.POSITIVE_INFINITY;
 
   /**
-   * Limits the computing time, in microseconds, that each call of `renew` grants. By default, the computing time is
+   * Sets the computing time in microseconds that each call of `renew` grants. Without this limit, the computing time is
    * unlimited.
    */
   limit(unitsPerTurn: number): void {
@@ -29,7 +29,7 @@ export class Effort {
   }
 
   /**
-   * Returns how many operations are possible in the remaining computing time, but at least one. `units` is the
+   * Returns how many operations fit into the remaining computing time. The result is at least 1. `units` is the
    * estimated time of one operation in microseconds.
    */
   allows(units: number): number {

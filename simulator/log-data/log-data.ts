@@ -18,18 +18,18 @@ export interface SearchRange {
 /** Receives the messages that a search finds. */
 export interface MatchListener {
   /**
-   * Receives `times` new matches that have equal values in the fields `reads`. `row` contains these values. A search by
-   * message time reports the newest matches first.
+   * Called when the search finds `times` new matches with equal values in the fields `reads`. `row` contains these
+   * values. A search by message time reports the newest matches first.
    */
   each(row: Row, times: number): void;
   /** Lower-case names of the fields that `each` reads. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length in ms of the time slices of the operator `timeslice`. Set only if the aggregation needs no exact message
-   * times, so that the matches of a time slice can be counted together.
+   * Length in ms of the time slices of the operator `timeslice`. Set only if the aggregation does not need exact
+   * message times. The matches of a time slice can then be counted together.
    */
   readonly sliceMs?: number | undefined;
-  /** Estimated cost of one call of `each`, as a multiple of the cost of comparing two short texts. */
+  /** Estimated cost of calling `each` once. Comparing two short texts costs 1. */
   readonly cost?: number;
 }
 
@@ -42,15 +42,18 @@ export interface Search {
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found, at most `maxMatches`. */
   readonly found: number;
-  /** Time that the backward search has reached. All later messages of the range have been searched. */
+  /**
+   * Time that the search has reached on its way back to the start of its range. All later messages of the range have
+   * been searched.
+   */
   readonly reachedMs: number;
   /** True if the search gave up after its maximum number of examined messages. */
   readonly isGivenUp: boolean;
   /** Bytes of all searched messages, matching or not. */
   readonly scannedBytes: number;
   /**
-   * Returns the matches from `offset` to `offset + limit`. A page that would exceed `maxBytes` ends earlier, but has at
-   * least one message.
+   * Returns at most `limit` matches, starting with match number `offset`. The page ends earlier if it would exceed
+   * `maxBytes`, but it has at least one message.
    */
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
@@ -60,8 +63,8 @@ export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Yields chunks of the messages' JSON, `{"map":{…}},{"map":{…}}`. The caller can give the memory of a chunk back to
-   * `memory`. After that, the chunk must not be read.
+   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, in chunks. After reading a chunk, the caller can give its
+   * memory back to `memory`.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }

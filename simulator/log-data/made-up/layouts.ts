@@ -1,7 +1,7 @@
 /**
  * Layouts of generated messages. Messages are generated in blocks of at most 2,048 messages. A layout sets the times
- * and texts of the messages in a block. There are only 256 layouts, so a search counts the matches of each layout only
- * once.
+ * and texts of the messages in a block. Only 256 layouts exist, so a search has to count the matches of only 256
+ * blocks.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -12,14 +12,15 @@ import type { Templates } from './templates.ts';
 
 export interface Layout {
   /**
-   * Relative age of each message in a block of messages, in ascending order. 0 is the newest message, and 1 the oldest.
+   * Relative age of each message in the block, in ascending order. The newest message has age 0, and the oldest has age
+   * 1.
    */
   readonly ages: Float64Array;
-  /** Time in ms from each message's message time to its receipt time. */
+  /** Delay of each message in ms, from its message time to its receipt time. */
   readonly delaysMs: Uint32Array;
   /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;
-  /** Indices, in ascending order, of the block's messages that are received late. */
+  /** Indices of the messages in the block that are received late, in ascending order. */
   readonly late: Uint16Array;
   readonly rawBytes: number;
 }
@@ -27,7 +28,10 @@ export interface Layout {
 /** Estimated time in microseconds to choose time and text of one message. */
 const unitsPerEntry = 0.3;
 
-/** Number of different layouts. A layout sets the times and texts in a block of messages. Must be a power of two. */
+/**
+ * Number of different layouts, which must be a power of two. A layout sets the times and texts of the messages in a
+ * block.
+ */
 export const layoutCount = 256;
 
 export class Layouts {
@@ -36,7 +40,7 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
-  /** Number of message blocks whose layouts have been created so far. */
+  /** Number of the first message block whose layout has not been created yet. */
   #prepared = 0;
   #made = 0;
 
@@ -52,8 +56,8 @@ export class Layouts {
   }
 
   /**
-   * Creates the layouts of the first `blocks` message blocks. Returns false if the computing time is used up before
-   * that.
+   * Creates the layouts of the first `blocks` message blocks. Returns false if the computing time is used up before all
+   * layouts exist.
    */
   prepare(blocks: number, effort: Effort): boolean {
     for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
@@ -86,7 +90,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // The square of the random number makes short delays more frequent than long delays.
+      // Squaring the random number makes short delays more frequent than long delays.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

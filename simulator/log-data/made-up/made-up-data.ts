@@ -34,7 +34,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
 }
 
 /**
- * Returns the ranks of the messages in a range, latest message first. The rank of a message is the number of newer
+ * Returns the messages of a range as ranks, latest message first. The rank of a message is the number of newer
  * messages.
  */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {

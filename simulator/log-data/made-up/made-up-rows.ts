@@ -63,8 +63,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row that represents all generated messages with the same template. Throws if a caller reads a field in
-   * which the messages differ.
+   * Returns a row that stands for all messages of a template. Reading a field that differs between these messages
+   * throws an error.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

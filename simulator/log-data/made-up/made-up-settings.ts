@@ -10,8 +10,8 @@ export interface MadeUpSettings {
   /** Milliseconds with an exact number of messages. */
   readonly dense: readonly DensePoint[];
   /**
-   * Groups of messages that have the same time. Each group has `count` messages. `share` is the fraction of all
-   * messages that belong to such groups.
+   * Groups of messages that have the same time. Each group has `count` messages, and the fraction `share` of all
+   * messages belongs to such groups.
    */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
@@ -27,7 +27,9 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages, either in each second or in total. The total includes the messages of the milliseconds in `dense`. */
+/**
+ * Number of messages per second, or in total. The total includes the messages in the milliseconds that `dense` lists.
+ */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {
@@ -43,7 +45,7 @@ export interface Crowds {
 export interface ReceiptSettings {
   /** Maximum delay of a prompt message, in ms. */
   readonly promptMs: number;
-  /** Fraction of messages that arrive late. A late message is received at most `lateMs` after its message time. */
+  /** Fraction of messages that arrive late, with a delay of at most `lateMs`. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
@@ -56,7 +58,7 @@ export interface SizeSettings {
   readonly largestBytes: number;
 }
 
-/** Settings of generated messages, most of them optional. */
+/** Settings of generated messages. Only the time range and the number of messages are required. */
 export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
   Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
     readonly crowds?: Partial<Crowds>;
@@ -83,13 +85,13 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
   };
 }
 
-/** Limits of the message times, in ms since the epoch. All times between these limits have thirteen digits. */
+/** Earliest and latest possible message time, in ms since the epoch. All times in this range have thirteen digits. */
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
 /** Maximum number of messages in one millisecond. */
 const maxPerMs = 1_000_000;
-/** Maximum number of generated messages. With more, ids would have too many digits. */
+/** Maximum number of generated messages. The ids of more messages would have too many digits. */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;
@@ -165,7 +167,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages whose time is in none of the milliseconds that `dense` lists. */
+/** Returns the number of messages outside of the milliseconds that `dense` lists. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

@@ -6,7 +6,10 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial number of message blocks between two stored positions. It doubles whenever too many positions are stored. */
+/**
+ * Initial number of message blocks between two stored positions. The number doubles whenever too many positions are
+ * stored.
+ */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -37,8 +40,8 @@ export class MatchIndex {
   }
 
   /**
-   * Extends the searched range up to, but not including, the rank `end` (number of newer messages). Stops as soon as
-   * the range contains `maxFound` matches.
+   * Extends the searched range to the messages before the rank `end` (number of newer messages). Stops as soon as the
+   * range contains `maxFound` matches.
    */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
@@ -57,8 +60,8 @@ export class MatchIndex {
   }
 
   /**
-   * Returns the rank (number of newer messages) of the match with this index, counted from 0. If the searched range has
-   * too few matches, returns the end of the range.
+   * Returns the rank (number of newer messages) of match number `index`, counted from 0. If the searched range has too
+   * few matches, returns the end of the range.
    */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
@@ -75,7 +78,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the last stored position with at most `count` matches before it. */
+  /** Returns the index of the last stored position that has at most `count` matches before it. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

@@ -13,15 +13,17 @@ interface LayoutKinds {
 export class MatchTally {
   readonly #rows: MadeUpRows;
   /**
-   * Message kind of each template, as a number. Templates have the same kind if the aggregation cannot distinguish
-   * their messages.
+   * Message kind of each template, as a number. Two templates have the same kind if the aggregation reads equal values
+   * from their messages.
    */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /** Counts matches for an aggregation that reads the fields `reads`, given by their lower-case names. */
+  /**
+   * Counts matches for an aggregation. `reads` contains the lower-case names of the fields that the aggregation reads.
+   */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);
@@ -40,8 +42,8 @@ export class MatchTally {
   }
 
   /**
-   * Counts the matches in several message blocks with the same layout. `blocks` is the number of these blocks.
-   * `isMatch` has a 1 for each matching message template.
+   * Counts the matches in `blocks` message blocks that all have the same layout. `isMatch` is 1 for each message
+   * template that matches.
    */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
@@ -50,7 +52,7 @@ export class MatchTally {
     }
   }
 
-  /** Reports the number of counted matches of each message kind, and resets these numbers to 0. */
+  /** Calls `each` with the number of matches of each message kind, and resets these numbers to 0. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);
@@ -81,8 +83,8 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // If the aggregation reads message texts, every template gets a message kind of its own, because comparing long texts
-  // would be slow.
+  // If the aggregation reads message texts, each template has its own message kind. Comparing the long texts would be
+  // slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether all messages of a template always have equal values in the fields `reads` (lower-case names). */
+/** Returns whether the values of the fields `reads` (lower-case names) are equal in all messages of a template. */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -16,11 +16,11 @@ export class TemplateMatches {
   readonly #filter: Filter;
   /** Result of the filter for each message template: 1 if its messages match, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of message templates to which the filter has been applied. */
+  /** Number of message templates that the filter has examined. */
   #asked = 0;
   /**
-   * Number of matches in a full message block, by the number of its layout; -1 if the matches have not been counted
-   * yet.
+   * Number of matches in a full message block with each layout. It is -1 for a layout whose matches have not been
+   * counted.
    */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
@@ -66,8 +66,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the position of match number `index` among messages [from, to). The position is counted from the newest
-   * message. The match must exist.
+   * Returns the rank of match number `index` among the messages with ranks in [from, to). The rank of a message is the
+   * number of newer messages. The match must exist.
    */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
@@ -88,7 +88,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for the matches among messages [from, to), newest first. Stops when `take` returns false. */
+  /** Calls `take` for the matches with ranks in [from, to), newest first. Stops when `take` returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {

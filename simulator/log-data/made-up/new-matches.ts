@@ -8,15 +8,15 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 /** Reports the matches since the last call of `end`. */
 export interface NewMatches {
   /**
-   * Estimated number of messages that are examined per match. It is 1 if each match is examined, and smaller if equal
-   * matches are counted together.
+   * Estimated number of messages that are examined for each match. It is 1, or less if equal matches are counted
+   * together.
    */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
   /** Reports the matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Reports the counted matches that the listener has not received yet. */
+  /** Reports the matches that were counted but not reported yet. */
   end(): void;
 }
 
@@ -74,8 +74,8 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // To count a time slice, the search examines one message of each kind, and one more message to find the start of
-    // the time slice.
+    // For each time slice, the search examines one message of each kind, and one more message to find the start of the
+    // slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -108,8 +108,8 @@ class CountedByKind implements NewMatches {
   }
 
   /**
-   * Returns the start time of the time slice that contains the message. If the former message was in another time
-   * slice, first reports the matches of that time slice.
+   * Returns the start time of the time slice that contains the message. Reports the matches of the previous time slice
+   * when a new one begins.
    */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
