@@ -1,5 +1,5 @@
 /**
- * The simulated service without sockets, clock and disk. It answers a request at a given time.
+ * The simulated service without sockets, clock and disk. The caller passes the time of each request.
  *
  * Time never goes back. The caller must call `finish` for each request, because requests in flight are limited.
  */
@@ -126,7 +126,9 @@ export class ServiceModel {
     return authenticate(authorization, this.#settings.accessKeys) !== undefined;
   }
 
-  /** Executes due events, such as the end of an upgrade. Returns the current time. */
+  /**
+   * Executes the events that are due at `atMs`, such as the end of an upgrade. Returns the current time of the service.
+   */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
     this.#timeline.advance(this.#nowMs);
@@ -177,8 +179,8 @@ export class ServiceModel {
   }
 
   /**
-   * Continues interrupted searches. Returns when to call this method again: `now`, `later`, or `never` until another
-   * search job is created.
+   * Continues interrupted searches. The result says when this method must be called again: `now`, `later`, or `never`.
+   * `never` applies until another search job is created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -292,7 +294,7 @@ export class ServiceModel {
     return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
   }
 
-  /** Returns a new error id. Runs of the same scenario have the same ids. */
+  /** Returns a new error id. In each run of the same scenario, the service creates the same ids. */
   #errorId(): string {
     let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
     let text = '';

@@ -2,7 +2,7 @@
 import { LogfleetError } from '../src/base/errors.ts';
 import type { ListenAddress } from '../src/base/flag-values.ts';
 
-/** Values of the flags. A flag that was not given has no member. */
+/** Values of the command's flags. The member of a flag is absent if the user did not give the flag. */
 export interface SimulateOptions {
   readonly listen: ListenAddress;
   readonly tlsDir?: string;
@@ -21,11 +21,14 @@ export interface SimulateOptions {
   readonly timeScale: number;
 }
 
-/** The simulator's access to its process, such as its output. Tests replace this access. */
+/**
+ * What the simulator needs from its process: output, environment, working directory and a signal. Tests pass other
+ * objects.
+ */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path of the directory to which relative file names refer. */
+  /** Absolute path of the working directory. Relative file names are relative to it. */
   readonly cwd: string;
   /** Ends the simulator when it is aborted. */
   readonly signal: AbortSignal;

@@ -1,8 +1,7 @@
 /**
- * Reusable memory for answer bodies. It exists because allocating memory takes longer than writing
- * to it.
+ * Reusable memory for answer bodies. Reuse saves time, because allocating memory takes longer than writing to it.
  *
- * Memory that was lent is lent again only after its return.
+ * Memory is lent to one user at a time. It is lent again only after it was given back.
  */
 import { Buffer } from 'node:buffer';
 
@@ -14,7 +13,7 @@ export interface Piece {
 
 /** Length of a chunk in bytes. Longer chunks are faster, and shorter chunks take less memory. */
 export const pieceBytes = 128 * 1024;
-/** Maximum number of unused chunks that are kept for reuse. */
+/** Maximum number of free chunks that are kept for reuse. */
 const maxFree = 64;
 
 export class PieceMemory {
@@ -29,7 +28,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Takes back lent memory for reuse. Ignores memory that was not lent. */
+  /** Takes back memory that `lend` returned, so that it can be reused. Ignores all other memory. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

@@ -2,9 +2,10 @@
 import type { Api, PreparedCall, ServiceRequest } from './call.ts';
 
 /**
- * Why a request has no operation:
- * - `unknown`: unknown path (404)
- * - `method`: the path does not have this method (405)
+ * Result of the search for the operation of a request:
+ * - `found`: the service has an operation for the request
+ * - `unknown`: the service does not have the path (404)
+ * - `method`: the path does not support the method (405)
  */
 export type Routing =
   | {

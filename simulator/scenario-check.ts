@@ -49,7 +49,7 @@ export function checkScenario(value: unknown, startMs?: number): Scenario {
 }
 
 interface DescribedSchema {
-  /** Description of valid values, used as the remedy in error messages. */
+  /** Text that says which values are valid. Error messages use this text as the remedy. */
   readonly description?: string;
   readonly properties?: Readonly<Record<string, DescribedSchema>>;
 }
@@ -183,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // The fractions are added up for each build separately. An outcome without a build applies to every build.
+  // The fractions of each build are added up. An outcome without a build applies to every build.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -207,7 +207,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // An event must not make the scenario invalid, so the scenario is also checked with the event's patch applied.
+    // The event's patch must not make the scenario invalid, so the patched scenario is checked too.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });

@@ -24,8 +24,8 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
 }
 
 /**
- * Returns the offset in the YAML text of the value at `path`. If the value does not exist, returns the offset of its
- * nearest existing parent.
+ * Returns the offset of a value in the YAML text. If no value exists at `path`, returns the offset of the nearest
+ * parent that exists.
  */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {

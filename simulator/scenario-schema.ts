@@ -1,4 +1,4 @@
-/** The JSON Schema of a scenario. It refuses unknown members to find typing errors. */
+/** The JSON Schema of a scenario. It refuses unknown members, so that misspelled names are found. */
 import { faultKinds, maxGroupCount, maxMessagesPerMinute, omittableMembers, operations } from './scenario.ts';
 import {
   aboveZero,
@@ -108,7 +108,7 @@ const fault = object(faultMembers, 'kind');
 
 const faultNeeds = (kind: string, member: keyof typeof faultMembers) => ({
   if: { properties: { kind: { const: kind } }, required: ['kind'] },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema.
   then: { required: [member], description: faultMembers[member].description },
 });
 

@@ -32,7 +32,7 @@ export interface Scenario {
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
-  /** Collectors by name. The settings of a collector override the settings of its groups. */
+  /** Settings of single collectors, by collector name. They override the settings of the collector's groups. */
   readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
@@ -71,7 +71,7 @@ export interface BuildScenario {
   readonly latest?: boolean;
   /** Fraction of the build's collectors that send no messages while they run the build. */
   readonly stopsShipping?: number;
-  /** Fraction of its messages that each collector loses while it runs the build. */
+  /** Fraction of messages that a collector loses while it runs the build. */
   readonly drops?: number;
 }
 
@@ -139,7 +139,7 @@ export interface CollectorGroup extends CollectorProperties {
 }
 
 export interface UpgradeScenario {
-  /** Duration of an upgrade. If an upgrade has several `increments`, each of them takes this time. */
+  /** Duration of an upgrade. If an upgrade has several `increments`, it is the duration of each increment. */
   readonly duration?: DurationRange;
   readonly increments?: number;
   /**
@@ -151,20 +151,20 @@ export interface UpgradeScenario {
   /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Time after an accepted upgrade task in which the service still accepts another task for the same collector. Later,
-   * the service refuses another task with the error `collector.in.upgrading`.
+   * Time after an accepted upgrade task in which the service accepts another task for the same collector. After this
+   * time, the service refuses such a task with the error `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**
-   * Time at which the service accepts the next upgrade of a collector: the end of the current upgrade, or the timeout
-   * of the upgrade task.
+   * When the service accepts the next upgrade of a collector: at the end of the current upgrade, or at the timeout of
+   * the upgrade task.
    */
   readonly lockUntil?: 'end' | 'timeout';
-  /** Answer to a request to upgrade a collector to the version that it already runs. */
+  /** Whether the service accepts or refuses an upgrade to the version that the collector already runs. */
   readonly toRunningVersion?: 'accept' | 'refuse';
   /**
-   * Answer to an upgrade request without `toVersion`. `latest`: an upgrade to the latest build. `refuse`: the error
-   * `collector.version.invalid`.
+   * Effect of an upgrade request without `toVersion`. `latest`: the collector is upgraded to the latest build.
+   * `refuse`: the request gets the error `collector.version.invalid`.
    */
   readonly withoutVersion?: 'latest' | 'refuse';
   /** Status code of an upgrade task in progress. */
@@ -178,11 +178,11 @@ export interface OutcomeScenario {
   readonly share?: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly message?: string;
-  /** Final status code of the upgrade task. It replaces the code 2 (succeeded) or 3 (failed). */
+  /** Final status code of the upgrade task. By default, the code is 2 (succeeded) or 3 (failed). */
   readonly status?: number;
   /**
-   * Duration of upgrades with this outcome. If it exceeds the timeout, the upgrade task fails, but the upgrade still
-   * succeeds later.
+   * Duration of an upgrade with this outcome. If the duration exceeds the timeout, the upgrade task fails, but the
+   * collector still completes the upgrade later.
    */
   readonly duration?: DurationRange;
   /**
@@ -227,7 +227,10 @@ export interface LimitScenario {
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   readonly codePrefix?: string;
-  /** Prefix of the error codes of requests for search jobs. It is used instead of `codePrefix`. */
+  /**
+   * Prefix of the error codes in answers to requests for search jobs. `codePrefix` is the prefix for all other
+   * requests.
+   */
   readonly searchCodePrefix?: string;
 }
 
@@ -265,13 +268,16 @@ export interface FaultScenario {
    * collectors.
    */
   readonly collectors?: readonly string[];
-  /** Patterns for queries, with wildcards. The fault applies only to requests about search jobs with these queries. */
+  /** Patterns with wildcards. The fault applies only to requests about search jobs whose query matches a pattern. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Numbers of the matching requests to which the fault applies. The first matching request has the number 1. */
+  /**
+   * Numbers of the requests that the fault affects. Only requests that match the fault are counted, and the first has
+   * the number 1.
+   */
   readonly nth?: readonly number[];
   readonly times?: number;
-  /** Period in which the fault applies. Its start and end are durations since the start of the service. */
+  /** Period in which the fault applies. `from` and `until` are durations that start when the service starts. */
   readonly from?: string;
   readonly until?: string;
   /** Delay before the answer, for faults of any kind. */
@@ -283,12 +289,13 @@ export interface FaultScenario {
   readonly code?: string;
   readonly message?: string;
   readonly body?: 'error' | 'html' | 'empty';
-  /** `Retry-After` of the answer: seconds or an HTTP date. */
+  /** Header `Retry-After` of the answer: a number of seconds or an HTTP date. */
   readonly retryAfter?: number | string;
   /** Path or address to which a fault of kind `redirect` redirects. It replaces the base path of the request. */
   readonly to?: string;
   /**
-   * For faults of kind `lag`: how old the listed data is, or for how long the service does not know a new search job.
+   * For faults of kind `lag`: age of the collector list that the service returns, or time for which the service does
+   * not know a new search job.
    */
   readonly lag?: string;
   /** State of the search job, for faults of kind `unknownState`. */
@@ -299,13 +306,13 @@ export interface FaultScenario {
 
 export interface EventScenario {
   /**
-   * Time from the start of the service to the event. If the time is absent or has already passed, the event happens
-   * immediately.
+   * Time from the start of the service to the event. The event happens immediately if the time is absent or has already
+   * passed.
    */
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
-  /** Version to which the event upgrades collectors, as another tool would do. */
+  /** Version to which the event upgrades collectors. The upgrade looks as if another tool had started it. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
   /** Version that the collectors have after the event, as after a manual installation. */
   readonly setVersion?: string;

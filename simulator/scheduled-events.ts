@@ -20,8 +20,8 @@ export interface EventContext {
 export class ScheduledEvents {
   readonly #world: EventContext;
   /**
-   * Events of the scenario as JSON, by name. To find changed events, they are compared with the events of a new
-   * scenario.
+   * JSON of each event in the scenario, by the name of the event. The events of a new scenario are compared with it to
+   * find changed events.
    */
   #declared = new Map<string, string>();
 

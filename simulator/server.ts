@@ -87,10 +87,10 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
 
 /** Maximum computing time, in estimated microseconds, that searches use between two requests. */
 const unitsPerTurn = 5_000;
-/** Time in ms for which background searches pause when no search is behind schedule. */
+/** Time in ms for which background searches pause when all of them are on schedule. */
 const restMs = 50;
 
-/** Runs searches in short steps, so that requests do not wait for them. */
+/** Runs searches in short steps, so that requests do not have to wait until a search ends. */
 class BackgroundSearch {
   readonly #model: ServiceModel;
   readonly #clock: Clock;
@@ -140,7 +140,7 @@ function receive(request: IncomingMessage, callback: (body: string | undefined) 
     else pieces = [];
   });
   request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
-  // Without a listener for errors, an aborted request would end the process.
+  // An aborted request causes an error event. Without a listener, this event would end the process.
   request.on('error', () => {});
 }
 

@@ -1,6 +1,6 @@
 /**
  * Settings of the simulator: a scenario with default values for all absent members. The defaults follow
- * docs/service.md, and section 10.2 of that file where the service's documentation is ambiguous.
+ * docs/service.md. Section 10.2 of that file decides where the service's documentation is ambiguous.
  */
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import type {
@@ -57,7 +57,10 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** JSON of the fault in the scenario. If this JSON changes, the matching requests are counted from 1 again. */
+  /**
+   * Definition of the fault in the scenario, as JSON. If the definition changes, the fault's matching requests are
+   * counted from 1 again.
+   */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -82,8 +85,8 @@ export interface Settings {
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
   /**
-   * Maximum number of active search jobs by organisation. The common maximum applies to organisations that are not
-   * listed.
+   * Maximum number of active search jobs of each organisation. The common maximum applies to an organisation that is
+   * not listed.
    */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
@@ -108,7 +111,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials of the only user if the scenario has no users. */
+/** Credentials of the only user if the scenario defines no users. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {
@@ -154,7 +157,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns the upgrade settings in which members of `scenario` override members of `settings`. */
+/** Returns a copy of `settings`. Each setting that `scenario` defines replaces the setting in the copy. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,

@@ -110,7 +110,7 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
 }
 
 /**
- * Returns the scenario's users, extended by a user with the credentials from the flags or the environment. Returns an
+ * Returns the scenario's users and one more user with the credentials from the flags or the environment. Returns an
  * empty object if no user must be added.
  */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {

@@ -15,8 +15,8 @@ export interface CollectorState {
   /** True if the collector is being upgraded. */
   readonly upgrading: boolean;
   /**
-   * Number of client requests for an upgrade task of the collector, and number of upgrade tasks that the service
-   * accepted.
+   * Number of client requests for an upgrade task of the collector. `tasksAccepted` is the number of tasks that the
+   * service accepted.
    */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
@@ -32,8 +32,8 @@ export interface TaskState {
   /** True if an event of the scenario, and not a request, started the upgrade. */
   readonly foreign: boolean;
   /**
-   * Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end of the upgrade on the
-   * collector. Both are null before that.
+   * Times in ms since the epoch. The task ended at `endTime`, and the upgrade on the collector ended at
+   * `collectorEndTime`. Both are null until then.
    */
   readonly requestTime: number;
   readonly endTime: number | null;
@@ -51,7 +51,7 @@ export interface JobState {
   readonly to: number;
   readonly query: string;
   readonly user: string;
-  /** Time of the job's creation and of its end, in ms since the epoch. `endTime` is null while the job is active. */
+  /** Times in ms since the epoch at which the job was created and ended. `endTime` is null while the job is active. */
   readonly createTime: number;
   readonly endTime: number | null;
   /** Why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while it is active. */
@@ -111,7 +111,7 @@ export function taskState(task: UpgradeTask, atMs: number): TaskState {
   };
 }
 
-/** Advances a search job to the given time, and returns its state. */
+/** Advances a search job to the time `atMs`, and returns the job's state at this time. */
 export function jobState(job: SearchJob, settings: Settings, atMs: number): JobState {
   const state = job.stateAt(atMs, settings.search);
   return {

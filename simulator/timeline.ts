@@ -24,9 +24,7 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /**
-   * Runs all actions that are due at `atMs`, in order of time. This includes actions that other actions add meanwhile.
-   */
+  /** Runs all actions that are due at `atMs`, in order of time. Due actions that these actions add are run too. */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

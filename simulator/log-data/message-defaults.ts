@@ -1,9 +1,9 @@
 /** Default values of message fields. */
 
-/** Timestamp format of messages, in the notation that real services use. */
+/** Default timestamp format of messages, in the notation that real services use. */
 export const defaultFormat = "t:cache:o:0:l:29:p:yyyy-MM-dd'T'HH:mm:ss.SSSZZZZ";
 
-/** First characters of the field `_blockid`. Sixteen digits follow in each message. */
+/** First characters of the field `_blockid` in all messages. Sixteen digits follow. */
 export const blockIdStart = '-922';
 export const blockIdDigits = 16;
 

@@ -7,8 +7,7 @@ const half = 1_000_000_000;
 
 export class MessageIds {
   /**
-   * The number that `shuffle` computed has eighteen digits: the nine digits of `high`, and then the nine digits of
-   * `low`.
+   * Result of `shuffle`, a number of eighteen digits. `high` contains the first nine digits, and `low` the last nine.
    */
   high = 0;
   low = 0;

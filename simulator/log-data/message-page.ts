@@ -3,7 +3,7 @@ import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-m
 import type { MessagePage } from './log-data.ts';
 
 export interface RowWriter {
-  /** Returns the length in bytes of a message as `{"map":{…}},`, with the comma. */
+  /** Returns the length in bytes of a message's JSON, `{"map":{…}},`. The length includes the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
   /** Writes the JSON of a message into `into` at `offset`. Returns the end offset, or -1 if `into` is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
@@ -25,7 +25,7 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /** Adds a message if it fits on the page. Returns whether more messages fit. */
+  /** Adds a message if it fits on the page. Returns whether the page has room for another message. */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);

@@ -1,13 +1,10 @@
 /**
- * Sorted set of ranks. The rank of a message is the number of newer messages. A chunk of the set stores a few ranks as
- * a list of numbers, and many ranks as bits.
+ * Sorted set of ranks. The rank of a message is the number of newer messages. The set consists of chunks. A chunk
+ * stores few ranks as a list of numbers, and many ranks as a bit set.
  */
 
 const chunkRanks = 65_536;
-/**
- * Maximum number of messages that are stored as a list of numbers. More messages are stored as bits, which then take
- * less memory.
- */
+/** Maximum number of ranks that a chunk stores as a list of numbers. For more ranks, a bit set takes less memory. */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
@@ -34,7 +31,7 @@ export class RankChunks {
     this.#size++;
   }
 
-  /** Calls `take` for the messages after the first `skip` messages, newest first. Stops when `take` returns false. */
+  /** Calls `take` for the ranks after the first `skip` ranks, in ascending order. Stops when `take` returns false. */
   each(skip: number, take: (rank: number) => boolean): void {
     if (!this.#isSorted) this.#order.sort((left, right) => left - right);
     this.#isSorted = true;
@@ -54,7 +51,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** Messages of the chunk, as a list of numbers. Only the first `size` elements are in use. */
+  /** Ranks in the chunk, if they are stored as a list. Only the first `size` elements are in use. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 

@@ -1,4 +1,4 @@
-/** Finds messages by applying a filter to one message after the other, and stores which messages match. */
+/** Finds messages by applying a filter to one message after the other. Stores the ranks of the messages that match. */
 import type { Filter, Row } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
 import { type Effort, unitsPerMessage } from './effort.ts';

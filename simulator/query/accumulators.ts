@@ -9,15 +9,18 @@ import type { FieldDescriptor } from './row.ts';
 
 /** Results of one aggregate function, one for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
-  /** Adds `value` to a group `times` times. Must be called at least once for every group. */
+  /**
+   * Adds a value to a group. `times` is the number of rows with this value. Must be called at least once for every
+   * group.
+   */
   add(group: number, value: FieldValue | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
   /**
-   * Starts a new aggregation. The aggregation calls `keep` to reserve memory in addition to the `groupBytes` of each
-   * group.
+   * Starts a new aggregation. If the aggregation needs more memory than `groupBytes` for each group, it calls `keep` to
+   * reserve the memory.
    */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory for each group, in bytes. */
@@ -56,7 +59,7 @@ class Counts implements Accumulators {
   }
 }
 
-/** Approximate memory in bytes that a value in a set takes in addition to its characters. */
+/** Approximate memory in bytes that a set needs for each value, without the characters of the value. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {

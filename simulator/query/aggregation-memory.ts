@@ -1,6 +1,6 @@
 /**
- * Limits the estimated memory of all aggregations together, and caches the records that were computed last. An
- * aggregation that exceeds the limit drops all its groups.
+ * Limits the estimated memory of all aggregations together. An aggregation that exceeds the limit drops all its groups.
+ * The records that were computed last are cached.
  */
 import type { RecordTable } from './aggregation.ts';
 
@@ -8,7 +8,7 @@ import type { RecordTable } from './aggregation.ts';
 export const defaultMb = 20;
 
 export class AggregationMemory {
-  /** Memory limit in million bytes. A change of the limit applies to later requests. */
+  /** Memory limit in million bytes. A changed limit applies only to later calls of `take`. */
   maxMb: number;
   #bytes = 0;
   #table: { readonly owner: object; readonly table: RecordTable } | undefined;
@@ -17,7 +17,10 @@ export class AggregationMemory {
     this.maxMb = maxMb;
   }
 
-  /** Reserves memory. Returns false if the limit is exceeded. The caller must release the memory in both cases. */
+  /**
+   * Reserves memory. Returns false if the limit is exceeded. The memory is reserved even then, so the caller must
+   * always release it.
+   */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.maxMb * 1e6;
@@ -36,7 +39,7 @@ export class AggregationMemory {
     return this.#table.table;
   }
 
-  /** Removes the records of the aggregation `owner` from the cache. */
+  /** Removes the records of an aggregation from the cache. `owner` is the aggregation. */
   forgetTable(owner: object): void {
     if (this.#table?.owner === owner) this.#table = undefined;
   }
@@ -47,7 +50,10 @@ export const characterBytes = 2;
 
 const minSlice = 13;
 
-/** Returns a copy of a text. A substring of a message would keep the whole message in memory. */
+/**
+ * Returns a copy of a text. The copy is needed to store a part of a message, because a substring would keep the whole
+ * message in memory.
+ */
 export function detached(text: string): string {
   return text.length < minSlice ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

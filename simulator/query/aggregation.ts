@@ -5,7 +5,7 @@ import type { FieldDescriptor, Row } from './row.ts';
 export interface Aggregation {
   /** Adds a row that represents `times` rows. These rows are equal in all fields that the query reads. */
   add(row: Row, times?: number): void;
-  /** Error message if the aggregation exceeded its memory. It then has no records. */
+  /** Error message if the aggregation exceeded its memory. In this case, the aggregation has no records. */
   readonly failure: string | undefined;
   /** Number of records that `table` would return. */
   readonly recordCount: number;

@@ -4,7 +4,7 @@
  */
 import { QueryError } from './query-error.ts';
 
-/** A name consists of letters, digits and `_`. Single dots and hyphens may join parts of the name. */
+/** Form of a name: letters, digits and `_`. A single dot or hyphen may stand between two of these characters. */
 const nameForm = /[\p{L}_][\p{L}\p{M}\p{N}_]*(?:[.-][\p{L}\p{M}\p{N}_]+)*/uy;
 const wholeNumberForm = /\d+/y;
 const blankForm = /\s*/y;

@@ -37,9 +37,12 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Group numbers by key. The key of a group joins the values of its grouping fields. */
+  /** Number of each group. The key joins the values of the group's grouping fields. */
   #indices = new Map<string, number>();
-  /** Values of the grouping fields of each group. The list is unused if there is only one grouping field. */
+  /**
+   * Values of the grouping fields of each group. With only one grouping field, the list is empty, because the key of a
+   * group is already the value.
+   */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
   /** Reserved memory in bytes. */
@@ -158,7 +161,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the values of a group's fields to a text that identifies the group. */
+/** Joins the values of a group's fields to one text. Different groups have different texts. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

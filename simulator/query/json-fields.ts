@@ -1,12 +1,15 @@
 /**
- * Fields of JSON messages: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Names of standard fields and null values are
- * skipped.
+ * Fields of JSON messages. For example, `{"a":{"b":[1,2]}}` has the fields `a.b[0]` and `a.b[1]`. Null values, and
+ * fields with the name of a standard field, are skipped.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
 import type { Fields, Predicate } from './predicate.ts';
 
-/** Maximum number of fields of a JSON message, and maximum depth of its objects. */
+/**
+ * Maximum number of fields in a JSON message (`maxJsonFields`), and maximum nesting depth of its objects
+ * (`deepestJsonField`).
+ */
 const maxJsonFields = 200;
 const deepestJsonField = 20;
 
@@ -14,7 +17,8 @@ const jsonCost = 100;
 const longInteger = /\d{16}/;
 
 /**
- * Returns the names and values of the fields in a JSON message. If names differ only in case, the first field counts.
+ * Returns the names and values of the fields in a JSON message. If the names of two fields differ only in case, the
+ * second field is skipped.
  */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
@@ -24,7 +28,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns the condition `predicate` in a form that can also read the fields of JSON messages. */
+/** Returns a condition that is like `predicate`, but can also read the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -5,7 +5,7 @@
 /** Value of a field. A text that is a safe integer may be stored as a number: `5` and `"5"` are the same value. */
 export type FieldValue = string | number;
 
-/** A number in a field. Integers beyond 2^53 are bigint. */
+/** A number in a field. Integers beyond 2^53 have the type bigint. */
 export type Numeric = number | bigint;
 
 const integerForm = /^-?\d+$/;
@@ -17,7 +17,7 @@ const safeLength = 15;
 /** Maximum length of a number in characters. A longer number counts as a text, because parsing it would be slow. */
 const maxDigits = 1_000;
 
-/** Converts a number to a field value. A safe integer stays a number, and every other number becomes a text. */
+/** Converts a number to a field value. A safe integer remains a number, and any other number becomes a text. */
 export function fieldValue(number: Numeric): FieldValue {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : String(number);
 }
@@ -29,7 +29,7 @@ export function numericOf(value: FieldValue): Numeric | undefined {
 
 /** Parses a finite decimal number. Returns undefined for other texts. */
 export function parseNumeric(text: string): Numeric | undefined {
-  // Most texts are short integers. For these texts, this check is faster than the regular expression below.
+  // Short integers are the most frequent texts. For them, this check is faster than the regular expressions below.
   if (isShortInteger(text)) return Number(text);
   if (integerForm.test(text)) {
     if (text.length > maxDigits) return undefined;
@@ -41,7 +41,7 @@ export function parseNumeric(text: string): Numeric | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Returns whether a text is an integer that is exact in JavaScript. */
+/** Returns whether a text is an integer with so few digits that JavaScript represents it exactly. */
 function isShortInteger(text: string): boolean {
   if (text.length === 0 || text.length > safeLength) return false;
   for (let index = 0; index < text.length; index++) {
@@ -74,7 +74,7 @@ export function rankOf(text: string): Rank {
   return { kind: text === '' ? 0 : 2, number: 0, text };
 }
 
-/** Compares two field values for sorting. If numbers are equal but written differently, they are compared as texts. */
+/** Compares two field values for sorting. Numbers with equal values, such as `1` and `1.0`, are compared as texts. */
 export function compareRanks(left: Rank, right: Rank): number {
   return left.kind - right.kind || compareNumerics(left.number, right.number) || compareTexts(left.text, right.text);
 }

@@ -1,4 +1,4 @@
-/** Conditions of queries. Of several conditions, the fastest is evaluated first. */
+/** Conditions of queries. If a query combines several conditions, the fastest condition is evaluated first. */
 import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
@@ -9,7 +9,7 @@ export interface Fields {
 
 export interface Predicate {
   readonly reads: ReadonlySet<string>;
-  /** Estimated cost to evaluate the condition. Comparing two short texts costs 1. */
+  /** Estimated cost of evaluating the condition. The unit is the cost of comparing two short texts. */
   readonly cost: number;
   holds(fields: Fields): boolean;
 }

@@ -1,4 +1,4 @@
-/** Parser of the service's queries (docs/query-language.md). A parsed query has no state. */
+/** Parses the service's queries (docs/query-language.md). A parsed query is immutable. */
 import { functionNames } from './accumulators.ts';
 import type { Aggregation } from './aggregation.ts';
 import { AggregationMemory } from './aggregation-memory.ts';
@@ -16,22 +16,21 @@ import { parseSearch } from './search-expression.ts';
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Selects the messages that match the search and the conditions directly after it. */
+  /** Selects the messages that match the search expression and the `where` conditions that directly follow it. */
   readonly filter: Filter;
   /** Applies operators on messages, such as `parse`. */
   readonly transform?: Transform;
-  /** Maximum number of messages that the query finds: the argument of an operator `limit` before any aggregation. */
+  /** Maximum number of messages that the query finds. It comes from an operator `limit` before any aggregation. */
   readonly messageLimit?: number;
   /**
-   * Creates the aggregation. All aggregations with the same `memory` share its limit. The method is absent if the query
-   * does not aggregate.
+   * Creates the aggregation. All aggregations that get the same `memory` share its limit. Absent if the query does not
+   * aggregate.
    */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
-  /** Lower-case names of all stored fields that the query reads. */
+  /** Lower-case names of all fields of stored messages that the query reads. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Length of the time slices of the operator `timeslice`, in ms. Set only if no operator needs the exact
-   * `_messagetime`.
+   * Length in ms of the time slices of the operator `timeslice`. Absent if an operator needs the exact `_messagetime`.
    */
   readonly sliceMs?: number;
 }
@@ -40,7 +39,7 @@ const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields'
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
 export interface QueryOptions {
-  /** Whether queries can search the fields of JSON messages without the operator `json auto`. */
+  /** Whether queries can read the fields of JSON messages without the operator `json auto`. */
   readonly jsonFields?: boolean;
 }
 
@@ -57,10 +56,7 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/**
- * Parses one operator of the query. Returns the aggregation, or undefined if no operator so far has begun an
- * aggregation.
- */
+/** Parses one operator of the query. Returns the query's aggregation, or undefined if none has begun yet. */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -4,7 +4,7 @@ import { withoutWildcards } from './wildcard.ts';
 
 const quotedForm = /"(?:[^"\\]|\\[\s\S])*"/y;
 
-/** Reads a text in double quotes, and keeps its backslashes. Returns undefined if there is no quote. */
+/** Reads a text in double quotes, and keeps its backslashes. Returns undefined if the next character is not a quote. */
 export function takeQuoted(cursor: Cursor): string | undefined {
   if (!cursor.startsWith('"')) return undefined;
   const start = cursor.offset;

@@ -53,7 +53,7 @@ export class RecordStage {
     return [...keys, ...this.#columns.flatMap(({ field }) => (field === undefined ? [] : [field]))];
   }
 
-  /** Parses an operator. Returns false if it does not apply to records. */
+  /** Parses an operator. Returns false if the operator cannot be used on records. */
   parseOperator(cursor: Cursor, operator: string): boolean {
     switch (operator) {
       case 'where':

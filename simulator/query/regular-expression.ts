@@ -19,8 +19,8 @@ const maxSteps = 1_000;
  */
 const maxGroups = 50;
 /**
- * Maximum product of the number of searched characters and the number of compiled steps. A search at this maximum takes
- * about a second.
+ * Maximum product of the number of characters to search and the number of steps in the compiled expression. With this
+ * product, a search takes about a second.
  */
 const maxTries = 5_000_000;
 
@@ -61,8 +61,8 @@ export class RegularExpression {
   }
 
   /**
-   * Returns the texts that `groups` captured in the first match, or undefined if nothing matches. A group that captured
-   * nothing is undefined.
+   * Returns the texts that `groups` captured in the first match. The text of a group is undefined if the group captured
+   * nothing. Returns undefined if nothing matches.
    */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
@@ -81,8 +81,8 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the position in the query of the invalid part of an expression. Returns undefined if the part occurs more
- * than once, because the position is then unknown.
+ * Returns the position in the query of `part`, an invalid part of a regular expression. Returns undefined if the
+ * expression contains `part` more than once, because the position is then ambiguous.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);

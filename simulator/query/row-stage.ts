@@ -1,6 +1,6 @@
 /**
- * Parses the operators that process messages before any aggregation. Conditions directly after the search are evaluated
- * together with the search.
+ * Parses the operators that process messages before any aggregation. Conditions that directly follow the search
+ * expression become part of the filter.
  */
 import { parseDuration } from '../../src/base/duration.ts';
 import { parseCondition } from './condition.ts';
@@ -40,8 +40,8 @@ export class RowStage {
   #messageLimit: number | undefined;
 
   /**
-   * Creates a stage that applies `steps` before the operators of the query. For example, such a step adds the fields of
-   * JSON messages.
+   * Creates a stage that applies `steps` to messages before the operators of the query. A step can, for example, add
+   * the fields of JSON messages.
    */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
@@ -65,20 +65,21 @@ export class RowStage {
   }
 
   /**
-   * Length of the time slices of the operator `timeslice`, in ms. Undefined if another operator reads `_messagetime`.
+   * Length in ms of the time slices of the operator `timeslice`. Undefined if another operator also reads
+   * `_messagetime`.
    */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
   }
 
-  /** Returns the type of a standard or added field, and `string` for other fields. */
+  /** Returns the type of a field. A field that is neither standard nor added by an operator has the type `string`. */
   typeOf(name: string): FieldDescriptor['fieldType'] {
     const known = this.#added.get(name.toLowerCase()) ?? messageField(name);
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the given names, but omits the names of fields that an operator added. */
+  /** Removes the names of fields that operators added, and returns the remaining names. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
@@ -109,7 +110,7 @@ export class RowStage {
     return { ...transform, keeps };
   }
 
-  /** Parses the arguments of an operator. Returns false for an operator that does not work on messages. */
+  /** Parses the arguments of an operator. Returns false if the operator cannot be used on messages. */
   parseOperator(cursor: Cursor, operator: string, start: number): boolean {
     switch (operator) {
       case 'where':
@@ -136,7 +137,10 @@ export class RowStage {
     }
   }
 
-  /** Parses a calculation such as `a - b as c` after `left`. Returns false if no sign follows. */
+  /**
+   * Parses a calculation such as `a - b as c`, of which `left` has already been read. Returns false if no `+` or `-`
+   * follows.
+   */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));
     if (sign === undefined) return false;
@@ -227,9 +231,7 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/**
- * Parses a duration, in which days and weeks are allowed. Returns undefined for a duration of 0 and for other texts.
- */
+/** Parses a duration, which may be in days or weeks. Returns undefined for an invalid or zero duration. */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

@@ -15,7 +15,7 @@ export interface RowStep {
   readonly reads: ReadonlySet<string>;
   /** Length of the slices of `timeslice` in ms. */
   readonly sliceMs?: number;
-  /** Estimated cost of the operator for one message. A comparison of two short texts costs 1. Default: 1. */
+  /** Estimated cost of applying the operator to one message. Comparing two short texts costs 1. Default: 1. */
   readonly cost?: number;
   /** Fields that the operator adds to every message. */
   readonly adds: readonly FieldDescriptor[];
@@ -35,7 +35,7 @@ const costs = { regex: 200, json: 100 } as const;
 /** Fields that the operator `fields a, b` never hides, because clients need them. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
-/** Applies operators to a message. Returns undefined if one of them drops the message. */
+/** Applies operators to a message in order. Returns undefined as soon as an operator drops the message. */
 export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
@@ -56,14 +56,17 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the operators that can drop messages, and the operators that add the fields which these operators read. */
+/**
+ * Returns the operators that decide which messages remain. These operators drop messages, or add fields that such
+ * operators read.
+ */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // An operator without known added fields may hide fields, or add fields whose names are unknown. Later operators
-    // may depend on such changes, so the operator is kept.
+    // If the names of added fields are unknown, or if the operator hides fields, later operators may depend on it. The
+    // operator is therefore kept.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -131,13 +134,18 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the fields `left` and `right`, whose values are added or subtracted. */
+  /**
+   * Lower-case name of the first field. The value of the field `right` is added to its value, or subtracted from it.
+   */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;
 }
 
-/** Adds the sum or difference of two fields. Adds nothing unless both are numbers. */
+/**
+ * Creates an operator that adds a field with the sum or difference of two fields. The field is added only if both
+ * values are numbers.
+ */
 export function computeStep({ left, sign, right }: Computation, field: FieldDescriptor): RowStep {
   return {
     ...additions([field]),
@@ -165,8 +173,8 @@ function isWhole(value: Numeric): boolean {
 }
 
 /**
- * Creates an operator that hides all fields except `names`. `sees` returns whether a field was visible before this
- * operator.
+ * Creates an operator that hides all fields except `names`. `sees` returns whether earlier operators left a field
+ * visible.
  */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);

@@ -14,15 +14,18 @@ export interface Row {
   readonly messageTimeMs: number;
   /** Value of `_receipttime`, in ms since the epoch. */
   readonly receiptTimeMs: number;
-  /** Returns the value of a parsed or standard field. The name is in lower case. */
+  /**
+   * Returns the value of a field that the query parsed, or of a standard field. `lowerName` is the field's name in
+   * lower case.
+   */
   field(lowerName: string): FieldValue | undefined;
-  /** Fields that the query parsed, by the field names on result pages. */
+  /** Values of the fields that the query parsed. The keys are the field names as result pages show them. */
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
 /**
- * Selects messages. The result may depend only on the fields in `reads`, so one call can decide for all messages with
- * equal values in these fields.
+ * Selects messages. The result depends only on the fields in `reads`. If messages have equal values in these fields,
+ * one call decides for all of them.
  */
 export interface Filter {
   /** Lower-case names of the fields that the filter reads. */
@@ -37,12 +40,15 @@ export interface Transform {
   /** Lower-case names of the fields that the operators read from stored messages. */
   readonly reads: ReadonlySet<string>;
   readonly cost: number;
-  /** Returns the message as result pages show it, or undefined if an operator drops it. */
+  /**
+   * Applies the operators to a message. Returns the message as result pages show it, or undefined if an operator drops
+   * it.
+   */
   apply(row: Row): Row | undefined;
-  /** Filter for the messages that `apply` keeps. Absent if `apply` keeps all messages. */
+  /** Filter that selects the messages that `apply` keeps. Absent if `apply` keeps all messages. */
   readonly keepsRows?: Filter;
   /** Fields that the operators add to every message. */
   readonly adds: readonly FieldDescriptor[];
-  /** Returns whether result pages show the field. The function is absent if result pages show all fields. */
+  /** Returns whether result pages show a field. Absent if result pages show all fields. */
   readonly keeps?: (name: string) => boolean;
 }

@@ -49,7 +49,10 @@ function wordPredicate(segments: Segments): Predicate {
   };
 }
 
-/** Parses a condition on the value of a field. A missing field equals no value, not even `*`. */
+/**
+ * Parses the value of a condition such as `_sourceHost=web*`. A missing field is not equal to any value, not even to
+ * `*`.
+ */
 function parseValue(cursor: Cursor, field: string, start: number, negated: boolean): Predicate {
   const segments = cutAtWildcards(field);
   if (segments.length > 1) throw cursor.error(start, `expected the name of a field before "=", which has no "*"`);

@@ -1,6 +1,6 @@
 /**
- * Searches words and phrases in the text of a message, without regard to case. The search takes linear time and does
- * not split the text, because messages have up to 256 KB.
+ * Searches for words and phrases in the text of a message, and ignores case. The search takes linear time, because a
+ * text can have 256 KB.
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
@@ -10,8 +10,8 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a function that tests whether a text contains a search term. `segments` are the texts between the wildcards
- * of the search term. These wildcards do not match blanks.
+ * Returns a function that tests whether a text contains a search term. `segments` are the texts between the term's
+ * wildcards. A wildcard matches any characters except blanks.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
@@ -45,9 +45,9 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Searches for all parts of a search term, starting at the offset `from`. Returns `here` if they occur in order,
- * without a blank between them. Otherwise returns the offset at which the next attempt must start, or undefined if the
- * text cannot match.
+ * Searches for the parts of a search term, starting at the offset `from`. Returns `here` if the parts occur in order,
+ * without a blank between them. Otherwise returns the offset for the next attempt, or undefined if no attempt can
+ * succeed.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

@@ -2,7 +2,7 @@
  * Parses patterns with wildcards, and tests in linear time whether a whole value matches a pattern. Case is ignored.
  */
 
-/** Texts between the wildcards of a pattern. The pattern `a*b` has the texts `a` and `b`. */
+/** Texts before, between and after the wildcards of a pattern. The pattern `a*b` has the texts `a` and `b`. */
 export type Segments = readonly [string, ...string[]];
 
 /** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash. */
@@ -46,7 +46,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
 }
 
 /**
- * Searches the value for one pattern after the other, starting at `from`. Returns the end of the last match, or
+ * Searches a value for several patterns in the given order, starting at `from`. Returns the end of the last match, or
  * Infinity if a pattern is not found.
  */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {

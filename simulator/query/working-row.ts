@@ -51,7 +51,9 @@ export class WorkingRow implements Row {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /** Hides the stored and the parsed fields for which the given function returns false. */
+  /**
+   * Hides the stored fields for which `stored` returns false, and the parsed fields for which `parsed` returns false.
+   */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

@@ -69,14 +69,14 @@ export function parsedMessages(
 }
 
 /**
- * Fields that the query parsed from at least one message of a page. In other messages of the page, these fields have
- * the value `""`.
+ * Fields that the query parsed from some messages of a page. All other messages of the page show these fields with the
+ * value `""`.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   readonly #counts = new Map<string, number>();
-  /** Number of messages on the page of which all fields are hidden. */
+  /** Number of messages on the page that have no visible field. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -100,7 +100,10 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns by how many bytes a page of `rows` messages grows if every missing field is added as an empty field. */
+  /**
+   * Returns the number of bytes that are added to a page of `rows` messages when their missing fields become empty
+   * fields.
+   */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);
@@ -133,7 +136,7 @@ function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map
   });
 }
 
-/** Returns a message as JSON. For each name without a value, the message has an empty field. */
+/** Returns a message as JSON. Each of `names` that has no value in the message becomes an empty field. */
 function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
   const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });

@@ -20,7 +20,7 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 export class Histogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** Start of the histogram bucket that is being counted, in ms. It is a multiple of the bucket width. */
+  /** Start in ms of the histogram bucket that is currently counted. It is a multiple of the bucket width. */
   #startMs: number;
   #counted = 0;
   readonly #buckets: Bucket[] = [];
@@ -34,7 +34,7 @@ export class Histogram {
   }
 
   /**
-   * Time in ms to which the backward search must go to complete the current bucket. -Infinity if all buckets are
+   * Time in ms to which the search must go back to complete the current bucket. It is -Infinity if all buckets are
    * complete.
    */
   get nextStopMs(): number {

@@ -4,10 +4,7 @@
  */
 
 const mask = 2n ** 64n - 1n;
-/**
- * Factor that makes ids look random. Each id can be converted back to its counter, because multiplication by an odd
- * number is reversible.
- */
+/** Factor that makes ids look random. It is odd, so an id can be converted back to its counter. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 
@@ -24,7 +21,10 @@ export function jobNumberOf(id: string, seed: number): number | undefined {
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns the number that is added to the counter of search jobs, so that even the first ids look random. */
+/**
+ * Returns a number that is added to the counter of search jobs. Without this number, the first ids would not look
+ * random.
+ */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }

@@ -6,7 +6,7 @@ import type { SearchSettings } from './search-settings.ts';
 export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 
-/** Renders the status of a search job. If `state` is given, it replaces the real state. */
+/** Renders the status of a search job. A given `state` replaces the real state of the job. */
 export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);

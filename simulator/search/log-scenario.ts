@@ -21,7 +21,7 @@ export interface LogScenario {
   /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Sets the number of generated messages in single milliseconds. */
+  /** Milliseconds for which the scenario sets an exact number of messages. */
   readonly dense?: readonly DenseScenario[];
   /** Groups of generated messages with equal times. */
   readonly crowds?: { readonly share?: number; readonly count?: number };

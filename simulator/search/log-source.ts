@@ -1,4 +1,4 @@
-/** Creates the log messages of a scenario. If the scenario changes, existing search jobs keep their log data. */
+/** Creates the log data of a scenario. When the scenario changes, existing search jobs keep their log data. */
 import type { LogData } from '../log-data/log-data.ts';
 import { madeUpData } from '../log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings, settingsProblems } from '../log-data/made-up/made-up-settings.ts';
@@ -26,8 +26,8 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
 }
 
 /**
- * Settings whose names in scenarios differ from their names in code. The keys are the names in code, and the values are
- * the names in scenarios.
+ * Settings that have different names in code and in scenarios. The key is the name in code, and the value is the name
+ * in scenarios.
  */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',

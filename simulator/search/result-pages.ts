@@ -49,13 +49,13 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** True to return wrong numbers, so that tests notice clients that use the records of an unfinished aggregation. */
+  /** True to return wrong numbers. Tests can then notice clients that use the records of an unfinished aggregation. */
   readonly isWrong: boolean;
   /** True to write large numbers with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records. `request` can demand wrong numbers, or numbers with an exponent. */
+/** Renders a page of records. If `request` asks for this, the numbers are wrong or have an exponent. */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {

@@ -1,6 +1,6 @@
 /**
- * Reads and checks the request body for a new search job. Of several problems, returns the first in the order of
- * docs/simulator.md.
+ * Reads and checks the request body for a new search job. If the body has several problems, returns the problem that
+ * comes first in docs/simulator.md.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
@@ -20,7 +20,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** Error for an invalid request body. Its `code` does not yet have the prefix of the service's error codes. */
+/** Error for an invalid request body. `code` is the error code without the service's prefix. */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;

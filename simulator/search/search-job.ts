@@ -2,10 +2,10 @@
  * The states of a search job, in the order of time:
  *
  * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING
- * RESULTS, or FORCE PAUSED at the message limit.
+ * RESULTS
  *
- * From each state, the job changes to CANCELLED if it is deleted, becomes too old, or gets no requests for a while. A
- * cancelled job has no results.
+ * At the message limit, the last state is FORCE PAUSED instead. A job is CANCELLED if it is deleted, becomes too old,
+ * or gets no requests for a while. A cancelled job has no results.
  *
  * The results depend only on the time of a request, not on earlier requests.
  */
@@ -92,7 +92,10 @@ export class SearchJob {
     this.#results = undefined;
   }
 
-  /** Returns the results of the search at `atMs`. Returns undefined if the query is invalid or the job has ended. */
+  /**
+   * Returns the results that the search has found by `atMs`. Returns undefined if the query is invalid or the job has
+   * ended.
+   */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;
@@ -148,7 +151,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns `all` errors or warnings, or only the `new` ones, which no status has reported yet. */
+  /** Returns all errors or warnings (`all`), or only those that no status has reported yet (`new`). */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

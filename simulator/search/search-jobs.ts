@@ -1,4 +1,7 @@
-/** All search jobs. Jobs without requests and old jobs are cancelled. Ids of forgotten jobs are still recognized. */
+/**
+ * All search jobs. A job that is old or gets no requests is cancelled. The id of a job is recognized even after the job
+ * was forgotten.
+ */
 import type { Effort } from '../log-data/effort.ts';
 import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
@@ -24,7 +27,9 @@ export class SearchJobs {
     this.#seed = seed;
   }
 
-  /** Returns the number of active jobs of an organisation, or of all organisations. */
+  /**
+   * Returns the number of active jobs of an organisation. Without an argument, returns the number of all active jobs.
+   */
   active(organisation?: string): number {
     if (organisation !== undefined) return this.#active.get(organisation) ?? 0;
     return this.#jobs.size - this.#ended.size;
@@ -68,7 +73,10 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /** Continues the searches that are behind schedule. Returns false if the computing time is used up before that. */
+  /**
+   * Continues the searches that are behind schedule. Returns false if the computing time is used up before all of them
+   * have caught up.
+   */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;

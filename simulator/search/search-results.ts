@@ -55,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Continues the search back to `reachedMs`, and the histogram back to `histogramReachedMs`. Returns false if the
-   * computing time is used up before both are complete.
+   * Continues the search back to `reachedMs`, and the counting of histogram buckets back to `histogramReachedMs`.
+   * Returns false if the computing time is used up before that.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -94,7 +94,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Error message if the search exceeded its memory or examined too many messages. Undefined if it did neither. */
+  /** Error message if the search used too much memory or examined too many messages. Otherwise undefined. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -116,8 +116,8 @@ export class SearchResults {
   }
 
   /**
-   * Which message limit ended the search: the limit of the service, or the limit of the query. Undefined if the search
-   * has reached neither limit.
+   * The message limit that ended the search: the limit of the service, or an operator `limit` of the query. Undefined
+   * if the search has reached no limit.
    */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
@@ -160,7 +160,7 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Returns whether the search job can see every message of the range, so that receipt times need no check. */
+/** Returns whether the search job can see every message of the range. In this case, receipt times need no check. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

@@ -9,7 +9,7 @@ export interface SearchScenario {
   readonly rangePerSecond?: string;
   /** Duration of a search job's state NOT STARTED. */
   readonly notStartedFor?: string;
-  /** Duration of the state GATHERING RESULTS FROM SUBQUERIES. */
+  /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
   /** Whether search jobs spend half of their time in the state DONE GATHERING HISTOGRAM. */
   readonly histogramFirst?: boolean;
@@ -19,7 +19,10 @@ export interface SearchScenario {
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
-  /** State that a status shows after the search stopped at the message limit: paused, done, or done with a warning. */
+  /**
+   * State of a search job that stopped at the message limit: FORCE PAUSED, or DONE GATHERING RESULTS. `doneWithWarning`
+   * also adds a warning to the status.
+   */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
@@ -31,10 +34,10 @@ export interface SearchScenario {
   readonly lag?: string;
   /** Whether a search includes messages whose time is exactly the end of its range. */
   readonly toInclusive?: boolean;
-  /** Whether a job finds only messages that were received before its creation. */
+  /** Whether a search job finds only messages that were received before the job was created. */
   readonly onlyReceived?: boolean;
   /**
-   * Whether all requests for search jobs must have a time zone (`required`), or only requests with local times
+   * Requests for search jobs that must have a time zone: all requests (`required`), or only requests with local times
    * (`whereUsed`).
    */
   readonly timeZone?: 'required' | 'whereUsed';
@@ -74,18 +77,21 @@ export interface PageScenario {
   readonly maxMessages?: number;
   readonly maxRecords?: number;
   readonly maxBytes?: number;
-  /** HTTP status of requests for pages of a job that has never existed. */
+  /** HTTP status of the answer to a page request for a search job that has never existed. */
   readonly unknownJob?: 400 | 404;
   /** HTTP status for page requests if the job is cancelled, or if the request lacks the job's cookie. */
   readonly lostJob?: 400 | 404;
   /** Whether messages always have the field `_raw`, or only if the request requires it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for the messages behind an aggregation, if the search job was created without
-   * `requiresRawMessages`: status 400 (`refuse`), or messages without `_raw` (`withoutRaw`).
+   * Answer to a request for the messages behind an aggregation. Applies if the search job was created without
+   * `requiresRawMessages`. `refuse`: status 400. `withoutRaw`: messages without the field `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
-  /** Records that an unfinished aggregation returns: correct records so far, or wrong numbers to mislead the client. */
+  /**
+   * Records of an unfinished aggregation. `partial`: correct records of the messages so far. `wrong`: wrong numbers, so
+   * that tests notice clients that use them.
+   */
   readonly earlyRecords?: 'partial' | 'wrong';
   /** Format of computed numbers of ten million or more: `plain` (1788000000000) or `scientific` (1.788E12). */
   readonly largeFigures?: 'plain' | 'scientific';

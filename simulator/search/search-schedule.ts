@@ -35,7 +35,7 @@ export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): 
 }
 
 /**
- * Returns the message time that a search job has reached at `atMs`. The job searches from the end of its range to the
+ * Returns the message time to which a search job has searched at `atMs`. The job searches its range from the end to the
  * start.
  */
 export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {

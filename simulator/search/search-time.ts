@@ -1,4 +1,7 @@
-/** Times in requests. A time is a local date-time `YYYY-MM-DDTHH:mm:ss`, or a number of ms since the epoch. */
+/**
+ * Reads the times in request bodies. A time is a local date-time `YYYY-MM-DDTHH:mm:ss`, or a number of ms since the
+ * epoch.
+ */
 import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
@@ -20,7 +23,7 @@ const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
-/** Forms of date-times that the service refuses, each with the reason. */
+/** Patterns of date-times that the service refuses. Each pattern has the reason for the error message. */
 const foreignForms: readonly [RegExp, string][] = [
   [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
@@ -40,7 +43,7 @@ export function readTime(value: unknown): WrittenTime {
   }
 }
 
-/** Converts a time of a request to ms since the epoch. A local time requires `zone`. */
+/** Converts a time in a request to ms since the epoch. A local time can be converted only with a `zone`. */
 export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');

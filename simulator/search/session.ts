@@ -22,7 +22,10 @@ export class Sessions {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }
 
-  /** Returns the session of the cookies. Returns undefined if a cookie is missing, invalid, or of another session. */
+  /**
+   * Returns the number of the session to which the cookies belong. Returns undefined if a cookie is missing or invalid,
+   * or if the cookies belong to different sessions.
+   */
   read(header: string | undefined, names: readonly string[]): number | undefined {
     const sent = cookiesIn(header ?? '');
     let session: number | undefined;
@@ -43,8 +46,8 @@ export class Sessions {
 }
 
 /**
- * If several cookies have the same name, the first one counts, because clients send the cookie with the longest path
- * first.
+ * Returns the values of cookies by name. If a name occurs twice, the first value is used, because clients send the
+ * cookie with the longest path first.
  */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();

@@ -15,7 +15,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   PDT: 'America/Los_Angeles',
   MST: 'America/Denver',
   MDT: 'America/Denver',
-  // Central Standard Time of North America, not of China or Cuba.
+  // CST means Central Standard Time of North America, not of China or Cuba.
   CST: 'America/Chicago',
   CDT: 'America/Chicago',
   EST: 'America/New_York',
@@ -59,7 +59,10 @@ const placesByCode: Readonly<Record<string, string>> = {
   NZDT: 'Pacific/Auckland',
 };
 
-/** UTC offsets such as `UTC+2`. Positive offsets are ahead of UTC, while IANA's `Etc/GMT+2` is behind UTC. */
+/**
+ * UTC offsets such as `UTC+2`. Here, a positive offset is ahead of UTC. In IANA names, it is behind UTC, as in
+ * `Etc/GMT+2`.
+ */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
@@ -114,8 +117,8 @@ export class TimeZone {
   }
 
   /**
-   * Converts a local time to ms since the epoch. A repeated local time means its first occurrence. A skipped local time
-   * moves by the length of the gap.
+   * Converts a local time to ms since the epoch. If the local time occurs twice, the first occurrence is used. If a
+   * clock change skips the local time, it is moved forward by the length of the gap.
    */
   epochMsOf(localMs: number): number {
     const before = this.#offsetMsAt(localMs - dayMs);

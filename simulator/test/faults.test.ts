@@ -23,7 +23,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that do not apply to the operation that these tests use. */
+  /** Kinds of faults that cannot apply to the requests in these tests. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

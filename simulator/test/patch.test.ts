@@ -1,6 +1,5 @@
 /**
- * Tests changes of the scenario by merge patches and events. Members that a change does not contain must keep their
- * effect.
+ * Tests how merge patches and events change the scenario. A change must not affect members that it does not contain.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';

@@ -1,4 +1,4 @@
-/** Tests messages that collectors send, after upgrades, lost contact and changes of the scenario. */
+/** Tests which messages collectors send after upgrades, after lost contact, and after changes of the scenario. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { scenarioProblems } from '../scenario-check.ts';
@@ -8,7 +8,10 @@ import { builds, first, minute, oldVersion, startMs, target } from './simulated-
 const web = { count: 20, version: oldVersion, messagesPerMinute: 60 };
 const fleet = (scenario: Scenario = {}): Scenario => ({ builds, groups: { web }, ...scenario });
 
-/** Returns the number of messages of each collector. The minutes are counted from the start of the service. */
+/**
+ * Returns the number of messages of each collector in a time range. The range is given in minutes since the start of
+ * the service.
+ */
 function counts(service: SearchingService, fromMinute: number, toMinute: number, query = '*'): Map<string, number> {
   const range = { from: startMs + fromMinute * minute, to: startMs + toMinute * minute, byReceiptTime: true };
   const job = service.job({ query: `${query} | count by _collectorid`, ...range });

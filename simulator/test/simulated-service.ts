@@ -24,8 +24,8 @@ export interface Reply {
   readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Parsed body, with large integers as bigint. Undefined if the body is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  /** Parsed body, in which integers beyond 2^53 have the type bigint. Undefined if the body is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of any answer without checking its type.
   readonly json: any;
   readonly answer: ServedAnswer;
 }

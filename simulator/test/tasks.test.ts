@@ -1,4 +1,6 @@
-/** Tests builds and upgrade tasks: how tasks change over time, and why the service refuses a task. */
+/**
+ * Tests builds and upgrade tasks: the status of a task over time, and the reasons for which the service refuses a task.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario, UpgradeScenario } from '../scenario.ts';
 import {
@@ -179,7 +181,7 @@ describe('the status of a task (4.8)', () => {
 });
 
 describe('the status codes of a task over time (3.2)', () => {
-  /** Returns the task's status at each of `timesMs`, and whether the collector is upgraded. */
+  /** Returns the task's status code at each of `timesMs`, and whether the collector has the new version by then. */
   const course = (upgrade: UpgradeScenario, timesMs: readonly number[], scenario: Scenario = {}) => {
     const service = new SimulatedService({ ...withUpgrade(upgrade), ...scenario });
     const id = service.accepted(first, target);

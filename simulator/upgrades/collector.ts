@@ -1,5 +1,5 @@
 /**
- * A simulated collector. Its properties come from the scenario. Its condition, such as the version, changes during a
+ * A simulated collector. Its properties come from the scenario. Its `Condition`, such as the version, changes during a
  * run.
  */
 import type { CollectorProperties } from '../scenario.ts';
@@ -8,7 +8,7 @@ import type { CollectorProperties } from '../scenario.ts';
 export interface Condition {
   readonly version: string;
   readonly running: boolean;
-  /** Time at which the collector stopped, in ms since the epoch. */
+  /** Time in ms since the epoch at which the collector stopped running. */
   readonly silentSinceMs: number;
   readonly present: boolean;
 }
@@ -18,10 +18,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/**
- * Time in ms for which former states of a collector are stored, so that faults can make the service list outdated
- * states.
- */
+/** Time in ms for which earlier states of a collector are stored. Faults can make the service list such states. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -77,13 +74,13 @@ export class Collector {
     this.#rendered = undefined;
   }
 
-  /** Returns the state of the collector at `atMs`, which must be within the last hour. */
+  /** Returns the collector's version and other properties at `atMs`, which must be within the last hour. */
   at(atMs: number): Condition {
     for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
     return this.now;
   }
 
-  /** Returns the time at which the collector last had contact with the service, at `atMs` or earlier. */
+  /** Returns the last time, at `atMs` or earlier, at which the collector had contact with the service. */
   lastSeenAliveMs(condition: Condition, atMs: number): number {
     const lastMs = condition.running ? atMs : Math.min(atMs, condition.silentSinceMs);
     return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
@@ -109,7 +106,7 @@ export class Collector {
   }
 
   /**
-   * Returns all members of the collector's JSON except the last two. These members rarely change, so they are cached.
+   * Returns the collector's JSON without its last two members. This part of the JSON rarely changes, so it is cached.
    */
   #renderSteady(version: string): string {
     const { properties } = this;
@@ -147,8 +144,8 @@ export interface UpgradeTask {
   readonly foreign: boolean;
   readonly requestedMs: number;
   /**
-   * Times in ms at which the task changes from status 0 (not started) to 1 (pending), and from 1 to the status for a
-   * running upgrade.
+   * Time in ms at which the task changes from status 0 (not started) to status 1 (pending). At `progressingAtMs`, it
+   * changes to `progressingStatus`.
    */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;

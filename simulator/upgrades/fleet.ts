@@ -1,6 +1,6 @@
 /**
- * All collectors of the simulated service. A new scenario changes only collectors with a new definition. Ids are never
- * reused.
+ * All collectors of the simulated service. A new scenario affects only collectors whose definition has changed. Ids are
+ * never reused.
  */
 import { matchesGlob } from '../glob.ts';
 import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario.ts';
@@ -18,8 +18,8 @@ export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
   /**
-   * Properties of collectors, found by the JSON of the properties. Collectors with equal properties share one object to
-   * save memory.
+   * Properties of collectors, by the JSON of these properties. Collectors with equal properties use the same object,
+   * which saves memory.
    */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
@@ -41,7 +41,7 @@ export class Fleet {
     return this.#byId.get(id);
   }
 
-  /** Returns the existing collectors whose name or id matches one of the patterns. */
+  /** Returns the collectors whose name or id matches a pattern. Collectors that no longer exist are omitted. */
   matching(patterns: readonly string[]): Collector[] {
     const found = [];
     for (const collector of this.#byId.values()) {
@@ -51,8 +51,8 @@ export class Fleet {
   }
 
   /**
-   * Returns how often collectors have changed up to `atMs`. If two calls return the same number, the list of collectors
-   * has not changed in between.
+   * Returns the number of changes of collectors up to `atMs`. If two calls return the same number, no collector has
+   * changed between the two times.
    */
   epochAt(atMs: number): number {
     let low = 0;
@@ -66,7 +66,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes properties of a collector during a run, such as its version. */
+  /** Changes a property of a collector that is not fixed by the scenario, such as its version. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);
@@ -126,7 +126,10 @@ export class Fleet {
     else this.#onChange(collector, atMs);
   }
 
-  /** Applies properties to the collector. Returns true if the collector can then reach the service again. */
+  /**
+   * Applies properties from the scenario to the collector. Returns true if the collector was stopped before and now
+   * runs again.
+   */
   #adjust(collector: Collector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;

@@ -96,7 +96,10 @@ function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => num
   return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
 }
 
-/** Returns a number that sorts like the build version. A text that is not a version sorts before all versions. */
+/**
+ * Returns a number by which versions are sorted: a newer version has a larger number. A text that is not a version has
+ * the smallest number.
+ */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);
   return version ? (version.major * 1e6 + version.minor) * 1e6 + version.build : -1;

@@ -22,13 +22,13 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies a changed scenario, which may change how many messages the collectors of a build send. */
+  /** Applies a changed scenario. The change may affect how many messages the collectors of a build send. */
   declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);
   }
 
-  /** Records how many messages per minute the collector sends from `atMs` on. */
+  /** Records how many messages per minute the collector sends, starting at `atMs`. */
   record(collector: Collector, atMs: number): void {
     const rate = this.#rateOf(collector);
     let stream = this.#streams.get(collector.id);
@@ -42,7 +42,8 @@ export class Shipping {
   }
 
   /**
-   * Returns the messages that the service received before `atMs`. Returns undefined if no collector has sent messages.
+   * Returns the messages that the service received before `atMs`. Returns undefined if no collector has sent messages
+   * yet.
    */
   dataAt(atMs: number): LogData | undefined {
     if (this.#streams.size === 0) return undefined;

@@ -31,7 +31,7 @@ export class UpgradeApi implements Api {
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
-    // A merge patch does not copy unchanged objects, so comparing references is enough to find every change.
+    // A merge patch does not copy unchanged objects. If the references are equal, nothing has changed.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }

@@ -11,7 +11,9 @@ import { settingsFor, type Upgrades } from './upgrades.ts';
 export interface TaskDefinition {
   /** Decimal collector id. Undefined if the request names no collector. */
   readonly collectorId: string | undefined;
-  /** Requested target version; `invalid` if it is not a text. */
+  /**
+   * Requested target version. It is undefined if the request has none. `invalid` contains a value that is not a text.
+   */
   readonly toVersion: string | undefined | { readonly invalid: unknown };
 }
 

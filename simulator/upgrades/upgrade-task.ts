@@ -8,7 +8,7 @@
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';
 
-/** Returns the status code of the task at `atMs`, which must not be before the last change of the task. */
+/** Returns the status code of the task at `atMs`. No change of the task may be later than `atMs`. */
 export function statusAt(task: UpgradeTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;

@@ -1,6 +1,6 @@
 /**
- * Upgrades of the simulated service. A task ends once. A collector gets its new version even if the task has timed out
- * before.
+ * Upgrades of the simulated service. An upgrade can end after its task has timed out. The collector then gets the new
+ * version, although the task has failed.
  */
 import { drawFor } from '../chance.ts';
 import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
@@ -22,7 +22,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Set if another tool started the upgrade. Such an upgrade always succeeds. */
+  /** Present if another tool started the upgrade. Such an upgrade always succeeds. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 

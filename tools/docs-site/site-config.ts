@@ -28,8 +28,8 @@ export function siteConfig({ base, version, versions, titles }: Site): object {
       nav: [
         {
           text: version,
-          // VitePress puts the base path of the current version before the link. `/../` leaves this path, so the link
-          // leads to another version.
+          // VitePress puts the base path of the current version in front of the link. `/../` leaves this path, so the
+          // link leads to another version.
           items: versions.map((each) => ({ text: each, link: `/../${each}/`, target: '_self' })),
         },
       ],

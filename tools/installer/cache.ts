@@ -1,7 +1,7 @@
 /**
  * Cache of programs outside the checkout: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
  *
- * A folder with its final name is complete. Only one process fills a folder at a time.
+ * A folder gets its final name when it is complete. Only one process fills a folder at a time.
  */
 import {
   closeSync,
@@ -26,7 +26,10 @@ function cacheRoot(): string {
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'logfleet');
 }
 
-/** Returns the folder `name/key` of the cache. If it is missing, `fill` gets an empty folder to fill. */
+/**
+ * Returns the folder `name/key` of the cache. If the folder does not exist, calls `fill` with an empty folder, which
+ * becomes the cached folder.
+ */
 export async function cached(name: string, key: string, fill: (directory: string) => Promise<void>): Promise<string> {
   const parent = join(cacheRoot(), name);
   const target = join(parent, key);
@@ -50,14 +53,14 @@ export async function cached(name: string, key: string, fill: (directory: string
   return target;
 }
 
-/** Removes the files of a process that was killed while it filled a folder. */
+/** Removes incomplete folders. They remain if a process is killed while it fills a folder. */
 function sweep(parent: string, prefix: string): void {
   for (const name of readdirSync(parent)) {
     if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
   }
 }
 
-/** Creates a lock file with the id of this process. Waits while another running process has the lock. */
+/** Creates a lock file that contains the id of this process. Waits while another running process has the lock. */
 async function lock(file: string): Promise<() => void> {
   let waiting: ReturnType<typeof startStep> | undefined;
   for (;;) {

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Time limit in ms for opening a connection. It is short, so that a machine without internet access fails fast. */
+/**
+ * Maximum time in ms for opening a connection. It is short, so that a download fails quickly on a machine without
+ * internet access.
+ */
 const connectTimeoutMs = 5_000;
 
 /** Downloads a file. Errors begin with the host that failed. */

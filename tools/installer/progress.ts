@@ -6,7 +6,7 @@ const terminalIntervalMs = 500;
 const logIntervalMs = 30_000;
 
 export interface Step {
-  /** Adds a detail to the current step, such as `812 packages compiled`. */
+  /** Shows a detail of the current step, such as `812 packages compiled`. */
   detail(text: string): void;
   /** Ends the current step and shows `text`. If there is no text, the line of the step disappears from a terminal. */
   end(text?: string): void;

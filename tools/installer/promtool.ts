@@ -1,4 +1,4 @@
-/** Provides promtool, which checks names of metrics and tests alerts. */
+/** Provides promtool, with which the tests check metric names and alerts. */
 import { join } from 'node:path';
 import { type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';
@@ -19,7 +19,7 @@ export const promtool: ReleasedProgram = {
     const folder = `prometheus-${release}.${system}-${processor}`;
     return { path: `v${release}/${folder}.tar.gz`, checksumsPath: `v${release}/sha256sums.txt`, folder };
   },
-  // Without this build tag, Go compiles the client libraries of all cloud providers.
+  // This build tag saves time. Without it, Go compiles the client libraries of all cloud providers.
   tags: 'remove_all_sd',
   buildTime: 'about six minutes',
 };

@@ -19,7 +19,7 @@ export interface ReleasedProgram {
   readonly name: string;
   /** Description for messages, such as `a small S3 store`. */
   readonly purpose: string;
-  /** Names the tests that need the program, such as `The tests of destinations`. Messages begin with this text. */
+  /** Beginning of messages. It names the tests that need the program, such as `The tests of destinations`. */
   readonly neededBy: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;
@@ -37,7 +37,7 @@ export interface ReleasedProgram {
   archive(version: string, system: string, processor: string): ReleaseArchive;
   /** Build tags of Go, separated by commas. */
   readonly tags?: string;
-  /** Duration of a build for messages, such as `about 80 seconds`. */
+  /** Text for messages that says how long a build takes, such as `about 80 seconds`. */
   readonly buildTime: string;
 }
 

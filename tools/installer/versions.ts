@@ -1,4 +1,4 @@
-/** Versions of the programs, from the `go.mod` files in tools/. */
+/** Versions of the programs that the tests need, from the `go.mod` files in tools/. */
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 

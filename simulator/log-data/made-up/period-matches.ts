@@ -1,28 +1,28 @@
 /**
- * Finds the matches in a range of message times or receipt times. In a range of receipt times, only messages near the
- * two ends are checked one by one.
+ * Finds the matches in a range of message times or receipt times. In a range of receipt times, only messages near its
+ * start and its end are checked one by one.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 /**
- * Time range [fromMs, toMs) of a search. If the search stopped inside the millisecond `fromMs - 1`, the searched
- * messages of this millisecond also belong to the range.
+ * Time range [fromMs, toMs) that a search has covered. A search can stop inside the millisecond `fromMs - 1`. The
+ * messages of this millisecond that were searched then also belong to the range.
  */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Rank (number of newer messages) of the oldest searched message, if the search stopped inside the millisecond
-   * `fromMs - 1`. Otherwise -1, because the search has examined no message of this millisecond.
+   * Rank (number of newer messages) of the oldest message in the millisecond `fromMs - 1` that was searched. It is -1
+   * if no message of this millisecond was searched.
    */
   readonly partRank: number;
 }
 
 /**
- * Limits of ranks (numbers of newer messages). All messages in [sure, doubtful) are in the time range. The messages in
- * [begin, sure) and [doubtful, end) must be checked, because some of them may be outside the time range.
+ * Ranks (numbers of newer messages) that limit the messages of a time range. All messages in [sure, doubtful) are in
+ * the time range. A message in [begin, sure) or [doubtful, end) may be outside, so it must be checked.
  */
 export interface PeriodRanks {
   readonly begin: number;
@@ -33,8 +33,8 @@ export interface PeriodRanks {
 
 export class PeriodMatches {
   /**
-   * Maximum time in ms from a message to its receipt, for prompt and for late messages. Both are 0 if the search is by
-   * message time.
+   * Maximum time in ms from the message time to the receipt time, for prompt messages (`promptMs`) and for late
+   * messages (`lateMs`). Both values are 0 in a search by message time.
    */
   readonly promptMs: number;
   readonly lateMs: number;
@@ -108,8 +108,7 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // In this block, only late messages can be received after the end of the time range. Therefore, only late
-      // messages are checked.
+      // Only the late messages of this block can be received after the end of the time range, so only they are checked.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -161,8 +160,8 @@ export class PeriodMatches {
 }
 
 /**
- * Messages of a block from index `first` up to, but not including, index `end`. `rank` is the number of messages that
- * are newer than the first of these messages.
+ * Part of a message block, from index `first` up to, but not including, index `end`. `rank` is the rank of its first
+ * message, which is the number of newer messages.
  */
 interface BlockPart {
   readonly layout: Layout;

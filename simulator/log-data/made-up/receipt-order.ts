@@ -1,4 +1,7 @@
-/** Lists generated messages by receipt time, latest first. Only a small batch of messages is sorted at a time. */
+/**
+ * Lists generated messages by receipt time, latest first. To save memory, only a small batch of messages is sorted at a
+ * time.
+ */
 import type { Effort } from '../effort.ts';
 import type { SearchRange } from '../log-data.ts';
 import type { NextRank } from '../row-finder.ts';
@@ -8,12 +11,11 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Estimated time in microseconds to check whether a message belongs to the current batch. */
+/** Estimated time in microseconds to check one message, while a batch is created. */
 const unitsPerCandidate = 0.002;
 
 /**
- * Lists the messages of a range by their ranks (numbers of newer messages). The message that was received last comes
- * first.
+ * Returns the messages of a range as ranks (numbers of newer messages). The message that was received last comes first.
  */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;

@@ -1,4 +1,7 @@
-/** Searches generated messages. It counts the matches in whole blocks of messages, and stores no matches. */
+/**
+ * Searches generated messages. To save time and memory, it counts the matches in whole message blocks, and stores no
+ * matches.
+ */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
 import type { MatchListener, SearchRange } from '../log-data.ts';
@@ -10,14 +13,14 @@ import { type Period, PeriodMatches } from './period-matches.ts';
 
 /** Factor by which a search by receipt time is slower than a search by message time. */
 const receiptFactor = 4;
-/** Estimated time in microseconds to look up the receipt time of a late message. */
+/** Estimated time in microseconds to look up the receipt time of one late message. */
 const unitsPerLate = 0.1;
-/** Estimated time in microseconds to report a single message. */
+/** Estimated time in microseconds to report one message to the listener. */
 const unitsPerReported = 0.03;
 
 /**
- * Limits for the length of a repeated search step. If a search step finds too many matches, it is repeated with 1/16 to
- * 3/4 of its length.
+ * A search step that finds too many matches is repeated with a shorter length. The new length is at least `minShare`
+ * and at most `maxShare` of the previous length.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
@@ -29,10 +32,7 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /**
-   * Positions of the matches for result pages. The index contains only matches whose position in the result can no
-   * longer change.
-   */
+  /** Index that finds the matches for result pages. It contains only matches whose position in the result is final. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
@@ -41,8 +41,8 @@ export class TemplateFinder implements Finder {
   /** Number of matches in all milliseconds that the search has covered completely. */
   #full = 0;
   /**
-   * Number of found matches in the millisecond in which the search reached `maxMatches`. 0 if the search did not stop
-   * inside a millisecond.
+   * Number of matches in the millisecond in which the search stopped, because it reached `maxMatches`. It is 0 if the
+   * search did not stop inside a millisecond.
    */
   #part = 0;
 
@@ -81,8 +81,8 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Returns the time down to which the search must continue to cover `blocks` more message blocks. Returns -Infinity if
-   * fewer blocks are left.
+   * Returns the time to which the search must go back to cover `blocks` more message blocks. Returns -Infinity if there
+   * are fewer blocks.
    */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
@@ -101,7 +101,7 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the number of messages between the newest message and the start of the searched range. */
+  /** Returns the number of messages that are newer than the start of the searched range. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
@@ -114,7 +114,7 @@ export class TemplateFinder implements Finder {
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // Length of a time range that contains enough messages to reach `maxMatches`, if every message matches.
+    // Length in ms of a step that reaches `maxMatches` if every message matches.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -152,7 +152,10 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /** Returns the rank (number of newer messages) of match number `index` in a time range of one millisecond. */
+  /**
+   * Returns the rank (number of newer messages) of a match. `period` is a single millisecond, and `index` is the number
+   * of the match in this millisecond.
+   */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;

@@ -12,13 +12,13 @@ import { timeDigits } from './digits.ts';
 import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
 import { type Origin, originsOf } from './origins.ts';
 
-/** Lower-case names of the fields in which messages of the same template differ. */
+/** Lower-case names of the fields whose values differ between messages of the same template. */
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
 /**
- * JSON of a message template as bytes, `{"map":{…}},`. The other members are offsets of the digits that differ from
- * message to message.
+ * JSON of a message template as bytes, `{"map":{…}},`. The other members are offsets in these bytes. They locate the
+ * digits that differ between the messages of the template.
  */
 export interface Rendering {
   readonly bytes: Buffer;
@@ -69,7 +69,7 @@ export class Templates {
 }
 
 function typicalTemplate(settings: MadeUpSettings, origins: readonly Origin[], index: number): Template {
-  // Sizes vary from 0.2 to 1.8 times the typical size of `_raw`.
+  // The size of `_raw` varies from 0.2 to 1.8 times the typical size.
   const factor = 0.2 + 1.6 * drawFor(settings.seed, 'size', index);
   const bytes = (aroundBytes: number) => aroundBytes + (settings.size.typicalBytes - aroundBytes) * factor;
   return template(settings, origins, `typical ${index}`, bytes);
@@ -82,8 +82,8 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
 }
 
 /**
- * Creates a message template. `wanted` returns the size in bytes that the template's JSON must have. The argument of
- * `wanted` is the size in bytes of the JSON without `_raw`.
+ * Creates a message template. `wanted` computes the size in bytes that the template's JSON must have. Its argument is
+ * the size in bytes of the JSON without `_raw`.
  */
 function template(
   settings: MadeUpSettings,
@@ -123,7 +123,7 @@ function fieldsOf(origin: Origin, raw: string, count: number): ReadonlyMap<strin
     ['_sourcename', origin.sourceName],
     ['_sourcehost', origin.host],
     ['_sourcecategory', origin.category],
-    // A message whose timestamp was not parsed has no timestamp format.
+    // The service does not parse the timestamps of system messages, so these messages have no timestamp format.
     ['_format', origin.kind === 'system' ? '' : defaultFormat],
     ['_size', String(Buffer.byteLength(raw))],
     ['_messagecount', String(count)],

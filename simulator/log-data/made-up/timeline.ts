@@ -1,8 +1,8 @@
 /**
  * Converts the rank of a generated message (number of newer messages) to its time, and a time to a rank.
  *
- * The time is divided into spans, and each span into blocks with equal numbers of messages. Only the oldest block of a
- * span may be smaller.
+ * Time is divided into spans, and a span is divided into message blocks. All blocks of a span have the same number of
+ * messages, except that the oldest block may have fewer.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
@@ -27,7 +27,7 @@ export interface Stretch {
   readonly end: number;
 }
 
-/** Maximum number of messages in a message block. The index of a message in its block must fit into two bytes. */
+/** Maximum number of messages in a message block. The index of a message in its block is stored in two bytes. */
 const maxRowsPerBlock = 2_048;
 
 /** Returns the number of messages in a full message block. */
@@ -42,16 +42,16 @@ export class Block {
   readonly number: number;
   readonly layout: Layout;
   /**
-   * The block contains the messages with ranks in [firstRank, endRank). The rank of a message is the number of newer
-   * messages.
+   * Ranks of the block's messages: from `firstRank` up to, but not including, `endRank`. The rank of a message is the
+   * number of newer messages.
    */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
   /**
-   * Factor by which the relative ages of the block's messages are multiplied. It is 1 in a full block. A block with
-   * fewer messages covers a shorter time, so another factor fits the ages to this time.
+   * Factor for the relative ages of the block's messages. It is 1 in a full block. In a block with fewer messages, the
+   * factor adapts the ages to the shorter time that the block covers.
    */
   readonly #narrowing: number;
 
@@ -135,7 +135,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Times are rounded, so the computed number of the message block may be wrong by one.
+    // Times are rounded, so the computed block may be wrong by one. The loops correct this error.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -148,7 +148,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Divides messages [from, to), counted from the newest, into whole message blocks and parts of message blocks. */
+  /** Divides the messages with ranks in [from, to) into whole message blocks and parts of message blocks. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];
@@ -169,7 +169,7 @@ export class Timeline {
   }
 
   /**
-   * Returns the rank (number of newer messages) at which `blocks` consecutive message blocks end. The first of these
+   * Returns the rank (number of newer messages) that follows `blocks` consecutive message blocks. The first of these
    * blocks contains the message with the given `rank`.
    */
   blockEnd(rank: number, blocks: number): number {

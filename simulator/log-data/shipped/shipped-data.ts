@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Time in ms since the epoch. Searches find only messages that were received before this time. */
+  /** Time in ms since the epoch. Searches ignore messages that are received at this time or later. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -39,7 +39,7 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Converts the time range of a search, which can be by receipt time, to a range of message times. */
+/** Converts the time range of a search to a range of message times. The search can be by receipt time. */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -56,7 +56,7 @@ function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOpti
   return () => ranks.next().value ?? -1;
 }
 
-/** Approximate maximum number of messages that one search step creates. */
+/** Approximate maximum number of messages that are created in one step of a search. */
 const batchRows = 5_000;
 
 function* latestFirst(
@@ -111,15 +111,15 @@ class RankList implements MatchStore {
 const countedMs = 60 * 60_000;
 
 /**
- * Search whose filter has the same result for all messages of a collector, so the messages of a matching collector are
- * only counted. Single messages are created only if their fields are needed.
+ * Search that only counts messages, because its filter has the same result for all messages of a collector. Messages
+ * are created only if their fields are needed.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Search that examines messages one by one. It is created when counting the messages is no longer enough. */
+  /** Search that examines messages one by one. Undefined while it is sufficient to count the messages. */
   #single: RowFinder | undefined;
   /** Search that examines messages one by one to fill result pages. */
   #pages: RowFinder | undefined;
@@ -186,8 +186,8 @@ class StreamFinder implements Finder {
   }
 
   /**
-   * Returns a search that examines messages one by one. It has already examined all messages from the end of the range
-   * back to `reachedMs`.
+   * Returns a search that examines messages one by one. It has already examined the messages of the range that are
+   * newer than `reachedMs`.
    */
   #examined(): RowFinder {
     if (this.#single) return this.#single;

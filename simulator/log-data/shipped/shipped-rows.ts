@@ -1,4 +1,7 @@
-/** Fields and JSON of the messages that collectors send. A newer message has a smaller rank. */
+/**
+ * Fields and JSON of the messages that collectors send. Messages are numbered by rank, and a newer message has a
+ * smaller rank.
+ */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
 import { messageField, messageFields } from '../../query/message-fields.ts';
@@ -10,7 +13,8 @@ import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
 /**
- * Maximum number of collectors that send messages. With more collectors, calculations would exceed the safe integers.
+ * Maximum number of collectors that send messages. With more collectors, numbers could exceed
+ * `Number.MAX_SAFE_INTEGER`.
  */
 export const maxStreams = 2 ** 17;
 /** Maximum time in ms from the oldest message to the newest message: about a year. */
@@ -134,7 +138,7 @@ function streamValue(name: string, stream: Stream): string | undefined {
   }
 }
 
-/** Returns the text of a message. Its length is equal for all messages of a collector. */
+/** Returns the text of a message. All texts of a collector have the same length. */
 function rawText({ shipper }: Stream, timeMs: number, digits: string): string {
   return `${new Date(timeMs).toISOString()} INFO ${shipper.host} request ${digits} handled by ${shipper.collector}`;
 }

@@ -1,7 +1,7 @@
 /**
  * Number and times of the messages that collectors send.
  *
- * A repeated search finds the same messages, because a message depends only on the rates before its time.
+ * If the rate changes, earlier messages remain the same. A repeated search therefore finds the same messages.
  */
 import { mixed } from '../message-ids.ts';
 
@@ -27,7 +27,7 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length of a period in ms. Within a period, the messages of a collector are evenly spaced. */
+/** Length of a slot in ms. A collector sends its messages evenly within a slot. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -50,7 +50,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Records that the collector sends messages at this rate from `fromMs` on. Calls must be in order of time. */
+  /** Records the rate at which the collector sends messages, starting at `fromMs`. Calls must be in order of time. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
@@ -74,8 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages with times in [fromMs, toMs). Each batch contains the messages [first, end) of one quarter of
-   * an hour. `slot` is the number of this quarter of an hour.
+   * Yields the messages with times in [fromMs, toMs) in batches, one for each quarter of an hour. `slot` is the number
+   * of the quarter of an hour. The batch contains its messages `first` up to, but not including, `end`.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -94,7 +94,8 @@ export class Stream {
   }
 
   /**
-   * Returns the number of messages in a quarter of an hour. It is rounded randomly, so that low rates keep their mean.
+   * Returns the number of messages in a quarter of an hour. It is rounded up or down at random, so that the mean of a
+   * low rate is correct.
    */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;

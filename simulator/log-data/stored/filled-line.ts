@@ -1,4 +1,7 @@
-/** Default values for missing fields in a line of a log file. They depend only on the position of the line. */
+/**
+ * Computes default values for missing fields in a line of a log file. The values depend only on the position of the
+ * line.
+ */
 import { Buffer } from 'node:buffer';
 import { drawFor } from '../../chance.ts';
 import { blockId, defaultFormat } from '../message-defaults.ts';

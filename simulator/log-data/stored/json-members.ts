@@ -17,7 +17,7 @@ interface Fault {
 
 const maxNested = 500;
 const blanks = /[ \t\n\r]*/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings must not contain these characters unescaped
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings must escape control characters
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
@@ -40,7 +40,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Skips blanks. Returns the next character, or `''` at the end. */
+  /** Skips blanks. Returns the next character without reading past it, or `''` at the end of the text. */
   peek(): string {
     this.#take(blanks);
     return this.#text.charAt(this.#at);

@@ -35,7 +35,7 @@ const carriageReturn = 0x0d;
 export class LogFiles {
   readonly #fieldCase: FieldCase;
   readonly #rows = new StoredRowsBuilder();
-  /** Names of all fields that are not standard message fields, in the order of their first occurrence in the files. */
+  /** Names of all fields that are not standard message fields, in the order in which they first occur in the files. */
   readonly #others = new Set<string>();
   readonly #problems: string[] = [];
 

@@ -12,7 +12,7 @@ export interface LogLine {
   readonly others: ReadonlyMap<string, string>;
 }
 
-/** The problem of an invalid line of a log file. `column` counts from 1. */
+/** Problem of a line in a log file. `column` is counted from 1. */
 export interface LineProblem {
   readonly column: number;
   readonly text: string;

@@ -13,20 +13,20 @@ import type { NextRank } from '../row-finder.ts';
 export interface StoredMessage {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
-  /** Field values by name, in the order of result pages. `_raw` is never the first field. */
+  /** Values of the fields by name, in the order in which result pages show them. `_raw` is never the first field. */
   readonly values: ReadonlyMap<string, string>;
 }
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Properties of the stored messages. Each property is an array with one value for each message. */
+/** Columns of a table of the stored messages. Each column has one value for each message. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
   readonly rawBytes: number[] = [];
   /**
-   * The following lists have one element for each message. They locate its JSON: the chunk, the start and length of the
-   * JSON in the chunk, and the start and end of `_raw` in the JSON.
+   * Position of each message's JSON. `chunks` has the number of the chunk. `starts` and `lengths` locate the JSON in
+   * the chunk, and `rawStarts` and `rawEnds` locate `_raw` in the JSON.
    */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
@@ -92,7 +92,10 @@ export class StoredRowsBuilder {
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** Ranks (numbers of newer messages) of all messages. The message that was received last comes first. */
+  /**
+   * Ranks (numbers of newer messages) of all messages. They are sorted by receipt, and the message that was received
+   * last comes first.
+   */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;
@@ -104,9 +107,7 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /**
-   * Stores the messages in the given order. `order` has the indices of the messages in `columns`, newest message first.
-   */
+  /** Stores the messages of `columns`, newest message first. `order` has their indices in this order. */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
@@ -133,7 +134,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the messages before the end of a range, latest message first, as ranks (numbers of newer messages). */
+  /** Returns the messages before the end of a range as ranks (numbers of newer messages), latest message first. */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
@@ -154,9 +155,7 @@ export class StoredRows implements RowWriter {
     return new StoredRow(this, rank);
   }
 
-  /**
-   * Returns a JSON object with the field `_raw` of a message (`raw`), or with all other fields of the message (`rest`).
-   */
+  /** Returns a part of a message as a JSON object: only the field `_raw` (`raw`), or all other fields (`rest`). */
   textOf(rank: number, part: 'raw' | 'rest'): string {
     const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
     const start = this.#starts[rank] as number;

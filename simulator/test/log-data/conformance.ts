@@ -13,7 +13,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface Sample {
   readonly data: LogData;
-  /** `fromMs` and `toMs` limit a time range that contains all message times and receipt times. */
+  /** Start and end of a time range that includes the message time and the receipt time of every message. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -23,7 +23,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/** Filters for the tests. Some filters treat all messages of a template equally, and others do not. */
+/** Filters for the tests. Some filters have the same result for all messages of a template, and others do not. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },
@@ -42,7 +42,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Random times. Many are message times, or one millisecond before or after a message time. */
+  /** A random time. Often, it is a time of a message, or one millisecond later. */
   const time = fc.oneof(
     inside,
     ownTimes,

@@ -228,7 +228,7 @@ describe('a file', () => {
   });
 });
 
-/** Divides `bytes` into chunks. All chunks use the same memory, so a reader must copy what it needs. */
+/** Divides `bytes` into chunks. All chunks use the same memory, so each chunk is overwritten by the next one. */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));
   for (let start = 0, turn = 0; start < bytes.length; turn++) {

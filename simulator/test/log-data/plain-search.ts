@@ -79,7 +79,8 @@ export class PlainSearch {
   }
 
   /**
-   * Returns the matching messages that this simple search has not found yet, although `search` has reached their time.
+   * Returns the matches that `search` must have found when it has reached `reachedMs`, but that this simple search has
+   * not found yet.
    */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));

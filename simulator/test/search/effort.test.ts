@@ -1,4 +1,4 @@
-/** Tests that a long search in many short steps finds the same messages as in one long step. */
+/** Tests that a search in many short steps finds the same messages as a search in one long step. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
@@ -88,7 +88,7 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // With `histogramFirst`, the histogram is ahead of the search, so it can count more messages than the search
+        // With `histogramFirst`, the histogram is ahead of the search, so it may count more messages than the search
         // has found.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);

@@ -1,4 +1,4 @@
-/** Tests that the id of a search job can be computed from a counter, and the counter from the id. */
+/** Tests that the id of a search job is computed from a counter, and that the counter can be computed from the id. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobIdOf, jobNumberOf } from '../../search/job-id.ts';

@@ -3,7 +3,10 @@ import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '.
 import { messageFields } from '../../query/message-fields.ts';
 import type { Filter, Row } from '../../query/row.ts';
 
-/** Message time `at` and receipt time `received` in ms since the epoch. Both are equal by default. */
+/**
+ * A message of a test. `at` is the message time in ms since the epoch. `received` is the receipt time, which defaults
+ * to `at`.
+ */
 export interface Message {
   readonly at: number;
   readonly received?: number;

@@ -6,7 +6,7 @@ import { type Message, RowData } from './row-data.ts';
 export const jobs = '/api/v1/search/jobs';
 export const minute = 60_000;
 
-/** The hour that ends at the start of the service. `everyMinute` contains one message for each minute of this hour. */
+/** The hour before the start of the service. `everyMinute` has one message for each minute of this hour. */
 export const hour = { from: startMs - 60 * minute, to: startMs };
 export const everyMinute: readonly Message[] = Array.from({ length: 60 }, (_, index) => ({
   at: hour.from + index * minute,
@@ -68,7 +68,7 @@ export class JobClient {
     return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of any answer without checking its type.
   status(): any {
     return this.ask('GET').json;
   }

@@ -25,7 +25,7 @@ const data = madeUpData(
 );
 
 /**
- * Contains the same messages as `data`, but its searches report each message separately. They do not count equal
+ * Log data with the same messages as `data`. A search reports each message separately, and does not count equal
  * messages together.
  */
 const rowByRow: LogData = {
