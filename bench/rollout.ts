@@ -109,7 +109,7 @@ function requestCases(collectors: number): RolloutCase[] {
 
 const run = promisify(execFile);
 
-/** Runs rollouts in virtual time. The number of concurrent processes is the number of processors. */
+/** Runs rollouts in virtual time, in as many concurrent processes as the machine has processors. */
 async function rollOutAll(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
   const figures: RolloutFigures[] = [];
   const queue = [...cases.entries()];

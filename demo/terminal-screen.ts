@@ -45,7 +45,7 @@ export class TerminalScreen {
     }
   }
 
-  /** Returns the rows of the screen as texts of one style, without trailing blanks. */
+  /** Returns the rows of the screen. Each row is a list of texts with one style, without trailing blanks. */
   rows(): readonly (readonly Run[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }

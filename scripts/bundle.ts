@@ -12,7 +12,7 @@ import { buildPage, builtPage } from '../src/cli/ui/page-html.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** npm packages in CommonJS format use `require`, which ES modules lack. */
+/** npm packages in CommonJS format call `require`. ES modules lack this function, so this line defines it. */
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 

@@ -3,7 +3,7 @@ import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 
-/** Path at which the reference page lists the fields of a type. The key is the title of the type. */
+/** Maps the title of a type to the path at which the reference page lists the fields of this type. */
 type ListedTypes = Map<string, string>;
 
 /** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */

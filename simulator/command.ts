@@ -4,8 +4,8 @@ import { fileList, listenAddress, wholeNumber } from '../src/base/flag-values.ts
 import type { SimulateOptions, SimulatorContext } from './options.ts';
 
 /**
- * Adds the flags and the action of the command `simulate`. The action passes a promise to `ends`, which resolves when
- * the simulator has ended.
+ * Adds the flags and the action of the command `simulate`. The action calls `ends` with a promise. The promise resolves
+ * when the simulator has ended.
  */
 export function defineSimulate(
   command: Command,

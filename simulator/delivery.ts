@@ -83,7 +83,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // `onSent` lets the memory of the chunk be reused. It is not called after a failed write, because the
+        // `onSent` releases the memory of the chunk for reuse. It is not called after a failed write, because the
         // connection may still read this memory.
         if (!error) onSent(value);
       };

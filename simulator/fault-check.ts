@@ -46,7 +46,10 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** Reports faults that select requests by collector or query, although their operations have neither. */
+/**
+ * Reports faults that select requests by collector or by query, although their operations have no collector or no
+ * query.
+ */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {

@@ -14,7 +14,7 @@ export interface SimulateOptions {
   /** Names of at least one NDJSON file. */
   readonly logData?: readonly string[];
   readonly messages?: number;
-  /** Time range of the generated messages, as in a scenario. */
+  /** Time range of the generated messages, written as in a scenario. */
   readonly from?: string;
   readonly to?: string;
   readonly journal?: string;
@@ -22,13 +22,13 @@ export interface SimulateOptions {
 }
 
 /**
- * What the simulator needs from its process: output, environment, working directory and a signal. Tests pass other
- * objects.
+ * Objects of the process that the simulator uses: output, environment, working directory and abort signal. Tests pass
+ * their own objects.
  */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path of the working directory. Relative file names are relative to it. */
+  /** Absolute path of the directory to which relative file names refer. */
   readonly cwd: string;
   /** Ends the simulator when it is aborted. */
   readonly signal: AbortSignal;

@@ -53,7 +53,7 @@ export interface Scenario {
 export interface UserScenario {
   /** Access keys by access ID. Each key has its own limit of concurrent requests. */
   readonly keys: Readonly<Record<string, string>>;
-  /** Operations that the user may not use (status 403); true for all operations. */
+  /** Operations that the user may not use, so that requests get status 403. The value `true` means all operations. */
   readonly forbidden?: boolean | readonly Operation[];
   /** Collector groups that the user may see. Default: all groups. */
   readonly groups?: readonly string[];

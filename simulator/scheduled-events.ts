@@ -20,8 +20,8 @@ export interface EventContext {
 export class ScheduledEvents {
   readonly #world: EventContext;
   /**
-   * JSON of each event in the scenario, by the name of the event. The events of a new scenario are compared with it to
-   * find changed events.
+   * JSON of each event in the scenario, by the name of the event. The events of a new scenario are compared with this
+   * JSON to find changed events.
    */
   #declared = new Map<string, string>();
 

@@ -14,7 +14,7 @@ import { PieceMemory } from './piece-memory.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
-  /** Start of the service, as monotonic time of the clock in ms. Default: now. */
+  /** Monotonic time of the clock in ms at which the service started. Default: now. */
   readonly startedAtMs?: number;
   readonly host: string;
   /** Port, or 0 for a free one. */
@@ -26,7 +26,7 @@ export interface ServerOptions {
 export interface SimulatorServer {
   readonly baseURL: string;
   readonly controlURL: string;
-  /** Returns the service's time in fractional ms since the epoch. It never goes back. */
+  /** Returns the service's time in fractional ms since the epoch. This time never goes back. */
   nowMs(): number;
   /** Closes all connections. Resolves when the port is free and the journal is complete. */
   close(): Promise<void>;
@@ -154,7 +154,10 @@ function joined(pieces: readonly Buffer[]): string {
   }
 }
 
-/** Returns the TCP connections by client address. TLS connections cannot be reset, but TCP connections can. */
+/**
+ * Returns the TCP connections by client address. They are needed to reset a connection, because TLS connections cannot
+ * be reset.
+ */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {

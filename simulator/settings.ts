@@ -1,6 +1,6 @@
 /**
  * Settings of the simulator: a scenario with default values for all absent members. The defaults follow
- * docs/service.md. Section 10.2 of that file decides where the service's documentation is ambiguous.
+ * docs/service.md. If the service's documentation is ambiguous, they follow section 10.2 of that file.
  */
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import type {

@@ -7,7 +7,7 @@ import type { Ready } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
-  /** Total size of the pages after a warm-up, in million bytes. */
+  /** Total size in million bytes of the pages that are measured. Pages of the warm-up do not count. */
   readonly totalMb: number;
   /** Number of pages that are read at the same time. */
   readonly atOnce: number;

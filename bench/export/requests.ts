@@ -75,7 +75,7 @@ const burst = Array.from({ length: 600 }, (_, index) => ({
   count: 500,
 }));
 
-/** Puts 150,000 messages into one millisecond, which is more than one search can return. */
+/** A millisecond with 150,000 messages, which is more than one search can return. */
 const crowd = [{ at: range.fromMs + 50_000_000, count: 150_000 }];
 
 const uncounted = {

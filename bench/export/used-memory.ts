@@ -25,8 +25,8 @@ export class UsedMemory {
   }
 
   /**
-   * Shrinks the file in `/dev/shm` by the size of the files in `directory`, plus `leadBytes`. Must be called regularly
-   * while these files grow.
+   * Shrinks the file in `/dev/shm`, so that the freed memory is `leadBytes` larger than the files in `directory`. Must
+   * be called regularly while these files grow.
    */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);

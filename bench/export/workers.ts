@@ -41,7 +41,7 @@ interface Phases {
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
 /** Number of repetitions. Each repetition runs the export with one worker, and then with two workers. */
 const repetitions = 3;
-/** Interval in ms between two checks whether all threads sleep. */
+/** Interval in ms at which the benchmark checks whether all threads sleep. */
 const sampleMs = 100;
 
 export async function measureWorkers(quick: boolean): Promise<readonly WorkersFigures[]> {

@@ -17,7 +17,7 @@ import { makeSecret, nameOf, type Population, type PopulationName, populations, 
 export interface ManyOptions {
   readonly resources: number;
   readonly idleSeconds: number;
-  /** Folder for the operator's CPU profiles, if recorded. */
+  /** Folder to which the operator's CPU profiles are written. Absent if none are recorded. */
   readonly profiles?: string;
 }
 
@@ -43,7 +43,7 @@ export interface ManyFigures {
   readonly idleRequests: Readonly<Record<string, number>>;
   /** Time in seconds from the creation of the Secret until the operator sends its first request to the service. */
   readonly noticedSeconds?: number;
-  /** Final number of resources by reason of the condition Ready. */
+  /** Number of resources at the end of the measurement, by the reason of their condition Ready. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 

@@ -12,7 +12,7 @@ export interface Population {
   /** True if the Secret of the resources exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator needs no help to do this. */
+  /** Brings all resources to their final state. Absent if the operator itself does this. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Measures the latency from an apply of a policy to its first upgrade request, with a real API server and the
- * simulator. Each policy has ten collectors and its own access ID, so its requests do not wait for those of another
+ * Measures the latency from the creation or change of a policy to its first upgrade request, with a real API server and
+ * the simulator. Each policy has ten collectors and its own access ID, so its requests do not wait for those of another
  * policy.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Latencies from the apply of a policy to its first upgrade request, in ms, ascending. */
+  /** Latencies from the creation of a policy to its first upgrade request, in ms, ascending. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
   /** Latencies in ms from a change of the target version until a watch shows a status with the new generation. */

@@ -20,9 +20,9 @@ export interface RolloutFigures extends RolloutCase {
   readonly requests: number;
   readonly requestsByOperation: Readonly<Record<string, number>>;
   readonly requestsPerCollector: number;
-  /** Time from the apply of the policy to the end of the last upgrade, in virtual seconds. */
+  /** Time from the creation of the policy to the end of the last upgrade, in virtual seconds. */
   readonly lastUpgradedSeconds: number;
-  /** Time from the apply to Ready=True, in virtual seconds. */
+  /** Time from the creation of the policy until its condition Ready is True, in virtual seconds. */
   readonly readySeconds: number;
   /**
    * Target for the time until the last upgrade ends, in seconds. The minimum time follows from the request limit and the

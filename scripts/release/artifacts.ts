@@ -102,7 +102,7 @@ export function writeTarball(program: ProgramFolder, platform: Platform, node: N
   return file;
 }
 
-/** Returns the name of a platform's tarball and of its only folder, without extension. */
+/** Returns the name of a platform's tarball without extension. The folder in the tarball has the same name. */
 export function tarballName(platform: Platform): string {
   return `logfleet-${packageVersion()}-${platform}`;
 }

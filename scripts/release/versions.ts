@@ -6,7 +6,7 @@
 /** Pattern of a version: `1.2.3`, or a pre-release such as `1.2.3-rc.1`. */
 const version = String.raw`\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?`;
 const wholeVersion = new RegExp(`^${version}$`);
-/** Matches a copy of logfleet's version together with the text before it, such as `logfleet:1.2.3`. */
+/** Matches a copy of logfleet's version together with the preceding text, such as `logfleet:1.2.3`. */
 const copies = new RegExp(
   String.raw`(\blogfleet[-: ]|\bnewTag: |^(?:version|appVersion): |app\.kubernetes\.io/version: |image\.version=|^operator )${version}`,
   'gm',

@@ -8,8 +8,8 @@ export class Effort {
   #left = Number.POSITIVE_INFINITY;
 
   /**
-   * Sets the computing time in microseconds that each call of `renew` grants. Without this limit, the computing time is
-   * unlimited.
+   * Sets the computing time in microseconds that each call of `renew` grants. Without a call of this method, the
+   * computing time is unlimited.
    */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;

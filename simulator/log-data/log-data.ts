@@ -43,8 +43,8 @@ export interface Search {
   /** Number of matches found, at most `maxMatches`. */
   readonly found: number;
   /**
-   * Time that the search has reached on its way back to the start of its range. All later messages of the range have
-   * been searched.
+   * Time that the backward search has reached. All messages of the range that are newer than this time have been
+   * searched.
    */
   readonly reachedMs: number;
   /** True if the search gave up after its maximum number of examined messages. */

@@ -1,4 +1,4 @@
-/** Pages of messages as JSON, written while the page is sent. */
+/** Pages of messages as JSON. The JSON of a page is created while the page is sent. */
 import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
 import type { MessagePage } from './log-data.ts';
 

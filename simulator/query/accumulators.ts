@@ -25,7 +25,7 @@ export interface AggregateFunction {
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory for each group, in bytes. */
   readonly groupBytes: number;
-  /** Returns the type of the result for a field of the given type. */
+  /** Returns the type of the function's result for a field of the given type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 

@@ -37,7 +37,7 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Number of each group. The key joins the values of the group's grouping fields. */
+  /** Number of each group by the group's key, which joins the values of its grouping fields. */
   #indices = new Map<string, number>();
   /**
    * Values of the grouping fields of each group. With only one grouping field, the list is empty, because the key of a

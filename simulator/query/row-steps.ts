@@ -65,8 +65,8 @@ export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // If the names of added fields are unknown, or if the operator hides fields, later operators may depend on it. The
-    // operator is therefore kept.
+    // An operator for which no added names are known may hide fields, or add fields with unknown names. It is kept,
+    // because later operators may depend on these changes.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();

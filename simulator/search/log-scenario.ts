@@ -21,7 +21,7 @@ export interface LogScenario {
   /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds for which the scenario sets an exact number of messages. */
+  /** Milliseconds for each of which the scenario sets the exact number of messages. */
   readonly dense?: readonly DenseScenario[];
   /** Groups of generated messages with equal times. */
   readonly crowds?: { readonly share?: number; readonly count?: number };

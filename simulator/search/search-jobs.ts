@@ -1,6 +1,6 @@
 /**
  * All search jobs. A job that is old or gets no requests is cancelled. The id of a job is recognized even after the job
- * was forgotten.
+ * was removed.
  */
 import type { Effort } from '../log-data/effort.ts';
 import type { Timeline } from '../timeline.ts';

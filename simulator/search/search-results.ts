@@ -18,7 +18,7 @@ export interface ResultOptions {
   readonly messageLimit: number;
   /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit: number;
-  /** Only messages with this or an earlier receipt time are searched, in ms since the epoch. */
+  /** Latest receipt time of messages that the search may find, in ms since the epoch. */
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. By default, the simulator chooses the width. */
   readonly bucketMs: number | undefined;
@@ -55,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Continues the search back to `reachedMs`, and the counting of histogram buckets back to `histogramReachedMs`.
-   * Returns false if the computing time is used up before that.
+   * Continues the search back to `reachedMs`, and counts histogram buckets back to `histogramReachedMs`. Returns false
+   * if the computing time is used up before both are complete.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;

@@ -1,6 +1,6 @@
 /**
- * Search settings, with default values for all absent members. The defaults follow docs/service.md. Section 10.2 of
- * that file decides where the service's documentation is ambiguous.
+ * Search settings, with default values for all absent members. The defaults follow docs/service.md. If the service's
+ * documentation is ambiguous, they follow section 10.2 of that file.
  */
 import { defaultMb } from '../query/aggregation-memory.ts';
 import { durationMs, type Span, spanOf } from '../span.ts';

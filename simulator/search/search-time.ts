@@ -23,7 +23,7 @@ const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
-/** Patterns of date-times that the service refuses. Each pattern has the reason for the error message. */
+/** Patterns of date-times that the service refuses, each with the reason for the refusal. */
 const foreignForms: readonly [RegExp, string][] = [
   [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],

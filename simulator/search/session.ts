@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (section 5.3 of docs/service.md). A search job created without cookies begins a session. A
- * cookie contains the number of its session, and no session is stored.
+ * Cookies of search jobs (section 5.3 of docs/service.md). If a search job is created without cookies, a new session
+ * begins. A cookie contains the number of its session, so the service stores no sessions.
  */
 import { drawFor } from '../chance.ts';
 

@@ -1,4 +1,4 @@
-/** Tests credentials, generic errors and the format of errors for all operations. */
+/** Tests all operations: credentials, generic errors and the format of errors. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { type CallOptions, first, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';

@@ -150,7 +150,7 @@ export interface UpgradeTask {
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time from which the service refuses another upgrade of the collector, in ms since the epoch. */
+  /** Time in ms since the epoch. From this time, the service refuses another upgrade of the collector. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;

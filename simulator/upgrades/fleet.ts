@@ -24,7 +24,7 @@ export class Fleet {
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;
-  /** Times of all visible changes to collectors, in ms, ascending. */
+  /** Times in ms at which any collector changed, ascending. */
   readonly #changesMs: number[] = [];
 
   /** Creates the fleet. Calls `onChange` after each creation and change of a collector. */
@@ -66,7 +66,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes a property of a collector that is not fixed by the scenario, such as its version. */
+  /** Changes the `Condition` of a collector, such as its version. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);

@@ -22,7 +22,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Present if another tool started the upgrade. Such an upgrade always succeeds. */
+  /** Upgrade that another tool started, which always succeeds. Absent if a request of a client started the upgrade. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 

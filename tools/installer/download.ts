@@ -11,7 +11,7 @@ import { EnvHttpProxyAgent, fetch } from 'undici';
  */
 const connectTimeoutMs = 5_000;
 
-/** Downloads a file. Errors begin with the host that failed. */
+/** Downloads a file. An error message begins with the name of the host. */
 export async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {

@@ -21,7 +21,7 @@ export function hasGo(): boolean {
   return spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** Builds programs into `directory`. Throws an error with the end of Go's output. */
+/** Builds programs into `directory`. If a build fails, throws an error that contains the end of Go's output. */
 export async function buildPrograms(programs: readonly GoProgram[], directory: string): Promise<void> {
   for (const [index, program] of programs.entries()) {
     await build(program, `building from source, ${index + 1} of ${programs.length}: ${program.name}`, directory);

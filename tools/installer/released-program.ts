@@ -19,7 +19,9 @@ export interface ReleasedProgram {
   readonly name: string;
   /** Description for messages, such as `a small S3 store`. */
   readonly purpose: string;
-  /** Beginning of messages. It names the tests that need the program, such as `The tests of destinations`. */
+  /**
+   * Text at the beginning of messages. It names the tests that need the program, such as `The tests of destinations`.
+   */
   readonly neededBy: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;

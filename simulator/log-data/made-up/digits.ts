@@ -2,7 +2,7 @@
 
 const zero = 0x30;
 
-/** The four ASCII digits of each number up to 9,999, first digit in the lowest byte. */
+/** ASCII digits of each number from 0 to 9,999, as four bytes. The first digit is in the lowest byte. */
 const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );

@@ -83,8 +83,8 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // If the aggregation reads message texts, each template has its own message kind. Comparing the long texts would be
-  // slow.
+  // If the aggregation reads message texts, each template has its own message kind, because comparing the long texts
+  // would be slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -54,7 +54,7 @@ export class TemplateMatches {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
-  /** Returns the number of matches among messages [from, to), counted from the newest message. */
+  /** Returns the number of matches with ranks in [from, to). */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;
@@ -102,9 +102,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /**
-   * Adds to `tally` the matches whose ranks are in [from, to). The rank of a message is the number of newer messages.
-   */
+  /** Adds the matches with ranks in [from, to) to `tally`. The rank of a message is the number of newer messages. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

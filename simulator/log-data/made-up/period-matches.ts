@@ -75,8 +75,8 @@ export class PeriodMatches {
   }
 
   /**
-   * Returns the number of matches in the time range `period` whose ranks are in [from, to). The rank of a message is
-   * the number of newer messages.
+   * Returns the number of matches with ranks in [from, to) and times in `period`. The rank of a message is the number
+   * of newer messages.
    */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
@@ -88,8 +88,8 @@ export class PeriodMatches {
   }
 
   /**
-   * Calls `take` for each match in the time range `period` whose rank is in [from, to). Omits the first `skip` matches,
-   * and stops when `take` returns false.
+   * Calls `take` for the matches with ranks in [from, to) and times in `period`. Skips the first `skip` matches, and
+   * stops when `take` returns false.
    */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;

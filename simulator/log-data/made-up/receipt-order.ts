@@ -11,7 +11,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Estimated time in microseconds to check one message, while a batch is created. */
+/** Estimated time in microseconds to check whether one message belongs to the batch. */
 const unitsPerCandidate = 0.002;
 
 /**

@@ -41,8 +41,8 @@ export class TemplateFinder implements Finder {
   /** Number of matches in all milliseconds that the search has covered completely. */
   #full = 0;
   /**
-   * Number of matches in the millisecond in which the search stopped, because it reached `maxMatches`. It is 0 if the
-   * search did not stop inside a millisecond.
+   * Number of matches in the millisecond in which the search stopped because it had reached `maxMatches`. It is 0 if
+   * the search did not stop inside a millisecond.
    */
   #part = 0;
 

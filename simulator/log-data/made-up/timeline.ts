@@ -27,7 +27,7 @@ export interface Stretch {
   readonly end: number;
 }
 
-/** Maximum number of messages in a message block. The index of a message in its block is stored in two bytes. */
+/** Maximum number of messages in a message block. Two bytes must be enough for the index of a message in its block. */
 const maxRowsPerBlock = 2_048;
 
 /** Returns the number of messages in a full message block. */

@@ -39,7 +39,10 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Converts the time range of a search to a range of message times. The search can be by receipt time. */
+/**
+ * Converts the time range of a search to a range of message times. If the search is by receipt time, the delay of the
+ * messages is subtracted.
+ */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],

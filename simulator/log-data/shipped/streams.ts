@@ -74,8 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages with times in [fromMs, toMs) in batches, one for each quarter of an hour. `slot` is the number
-   * of the quarter of an hour. The batch contains its messages `first` up to, but not including, `end`.
+   * Yields a batch of messages for each quarter of an hour in [fromMs, toMs). `slot` is the number of the quarter of an
+   * hour. The batch contains its messages from `first` up to, but not including, `end`.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {

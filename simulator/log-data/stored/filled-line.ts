@@ -19,7 +19,7 @@ export interface LinePlace {
 const messagesPerBlock = 1_000;
 const ids = new MessageIds(0);
 
-/** Returns a field's value from the line, or its default. */
+/** Returns the value that the line has for a field, or the field's default value. */
 export function filledIn(line: LogLine, place: LinePlace, name: string): string {
   const given = line.given.get(name);
   if (given !== undefined) return given;

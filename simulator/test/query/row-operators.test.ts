@@ -10,7 +10,7 @@ function transformOf(text: string, options?: QueryOptions): Transform {
   return transform;
 }
 
-/** Returns the parsed fields, or undefined if the message was dropped. */
+/** Returns the fields that the query `text` parses from a message, or undefined if the query drops the message. */
 function parsed(text: string, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
   const row = transformOf(text).apply(message(fields));
   return row && Object.fromEntries(row.parsed ?? []);
