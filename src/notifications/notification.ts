@@ -19,7 +19,7 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
 
 export interface Notification {
-  /** Id of the reported change. Repeated deliveries have the same id. */
+  /** Id of the change that the notification reports. Every attempt to deliver the notification sends the same id. */
   readonly id: string;
   /** Time of the change, in ISO format. */
   readonly time: string;
@@ -49,7 +49,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   [reasons.runsFailed, 'Incomplete'],
 ]);
 
-/** Returns the notification about an Event, or undefined if the Event causes no notification. */
+/** Returns the notification for an Event. Returns undefined if users need no notification about the Event. */
 export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
   const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
   if (subject === undefined) return undefined;

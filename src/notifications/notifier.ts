@@ -110,7 +110,7 @@ export function notificationCounter(metrics: Metrics): Counter {
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // Creates the counter with the value 0, because an alert on its increase would otherwise miss the first failure.
+  // Without the initial value 0, an alert on the increase of the counter would miss the first failure.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;
 }

@@ -2,14 +2,17 @@
 
 /** Length of a chunk in bytes, small enough for the processor's cache. */
 export const usualChunkBytes: number = 512 * 1024;
-/** Maximum number of returned chunks that are kept for reuse. */
+/** Maximum number of unused chunks that are kept for reuse. */
 const maxSpare = 4;
 /** Unused chunks of the usual length. All files return chunks to this list, and take chunks from it. */
 const usualSpare: Buffer[] = [];
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
-  /** Chunk that is being filled; its first `at` bytes are in use. Call `reserve` before writing into it. */
+  /**
+   * Chunk that is being filled. Its first `at` bytes are in use. Call `reserve` before you write into the chunk
+   * directly.
+   */
   buffer: Buffer = noBuffer;
   at = 0;
   readonly #chunkBytes: number;
@@ -29,7 +32,7 @@ export class ByteSpool {
     return this.#filledBytes + this.at;
   }
 
-  /** Number of bytes in ended chunks that `take` has not returned yet. */
+  /** Total size in bytes of the chunks that `take` can return. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -57,7 +60,7 @@ export class ByteSpool {
     if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
 
-  /** Removes and returns the oldest chunk that is full or was ended by `flush`. Undefined if there is no such chunk. */
+  /** Removes and returns the oldest ended chunk. Returns undefined if there is no ended chunk. */
   take(): Buffer | undefined {
     const chunk = this.#waiting.shift();
     if (chunk !== undefined) this.#waitingBytes -= chunk.length;
@@ -71,7 +74,7 @@ export class ByteSpool {
     this.buffer = noBuffer;
   }
 
-  /** Takes a chunk back from the caller. The memory of the chunk may then be overwritten. */
+  /** Makes the memory of a chunk available for reuse. The caller must no longer use the chunk. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

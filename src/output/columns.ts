@@ -11,7 +11,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** Description of a field by the service (section 2.4 of docs/service.md). */
+/** Field of a search result, as the service describes it (section 2.4 of docs/service.md). */
 export interface DescribedField {
   readonly name: string;
   readonly fieldType?: string | undefined;
@@ -21,16 +21,16 @@ export interface ColumnSet {
   readonly columns: readonly Column[];
   /** Name of the extra column. It contains all members of a row without a column, as one JSON object. */
   readonly restName: string;
-  /** True if the files have an extra column for the members of a row that have no column of their own. */
+  /** True if an extra column stores the members of a row that have no column of their own. */
   readonly keepsOthers: boolean;
 }
 
-/** Returns the columns for messages. An empty `chosen` means all fields. */
+/** Returns the columns for an export of messages. If `chosen` is empty, every known field becomes a column. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return recordColumns(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for records of an aggregation. */
+/** Returns the columns for an export of records, which are the results of an aggregation. */
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);

@@ -1,8 +1,8 @@
 /**
- * Compresses a file with gzip or zstd on separate threads.
+ * Compresses data files with gzip or zstd on separate threads.
  *
- * gzip compresses two chunks at the same time, independently of each other. The file is about 1 % larger, and every
- * gzip reader can read it.
+ * With gzip, two chunks are compressed in parallel. This makes the file about 1 % larger, but every gzip reader can
+ * read it.
  */
 
 import type { Transform } from 'node:stream';
@@ -16,11 +16,14 @@ export type Compression =
   /** Compression by zstd with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
-/** Compresses the chunks of one file. The results of `pack` and `end`, in order, are the file. */
+/**
+ * Compresses the chunks of one file. The compressed file consists of the results of all calls of `pack`, followed by
+ * the result of `end`.
+ */
 export interface Packer {
   /** Maximum number of parallel calls of `pack`. */
   readonly parallel: number;
-  /** Compresses a chunk. Its memory must not change before the promise is settled. */
+  /** Compresses a chunk. The caller must not change the chunk before the promise resolves or rejects. */
   pack(chunk: Uint8Array): Promise<readonly Uint8Array[]>;
   end(): Promise<readonly Uint8Array[]>;
   /** Releases the memory for the compression. */
@@ -79,7 +82,7 @@ class StreamPacker implements Packer {
   }
 }
 
-/** Start of a gzip file, without name and time, so that equal rows give equal files. */
+/** Header of a gzip file. It contains no file name and no time, so equal rows always produce equal files. */
 const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 /** Empty last block of deflate data. */
 const lastBlock = Uint8Array.of(3, 0);
@@ -135,14 +138,11 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   return [withoutRepeatedMarkers(Buffer.concat(packed))];
 }
 
-/**
- * Bytes that identify two consecutive flush markers (empty blocks): the end of the first marker and the whole second
- * marker.
- */
+/** Bytes at the end of a chunk whose last flush marker (an empty deflate block) was written twice. */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 
-/** Removes repeated flush markers, so that equal rows give equal files. */
+/** Removes flush markers that zlib wrote more than once, so that equal rows always produce equal files. */
 function withoutRepeatedMarkers(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (bytes.subarray(0, end).subarray(-repeatedMarker.length).equals(repeatedMarker)) end -= markerBytes;

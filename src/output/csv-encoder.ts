@@ -40,7 +40,7 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Reserves space for the longest possible line, in which all quotes are doubled.
+    // The line is longest if all its characters are quotes, because each quote is written twice.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -134,7 +134,7 @@ export class CsvEncoder implements RowEncoder {
 /** Characters because of which a cell needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
-/** Up to this length in bytes, a loop finds separators faster than `indexOf`. */
+/** Maximum length in bytes of a text in which a loop searches for separators. In a longer text, `indexOf` is faster. */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -152,7 +152,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Negative numbers are frequent, so they are checked first, without creating a string.
+  // Many cells contain negative integers, so this fast check comes first. It creates no string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);

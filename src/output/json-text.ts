@@ -1,17 +1,17 @@
 /**
- * Finds the end of values in valid JSON text, and reads strings. Faster than a parser, because the text was already
- * checked.
+ * Finds where JSON values end, and reads JSON strings. The text must be valid JSON, because these functions do not
+ * check the syntax.
  */
 import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
 
-/** Replaces line breaks by spaces. Valid JSON has none inside strings. */
+/** Replaces line breaks by spaces. No value changes, because a valid JSON string contains no unescaped line break. */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
 }
 
-/** Returns the index after the closing quote of the string whose text begins at `from`. */
+/** Returns the index after the closing quote of a string. `from` is the index after the opening quote. */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = plainEnd(bytes, view, from, end);
   while (bytes[at] === char.backslash) at = plainEnd(bytes, view, at + 2, end);
@@ -36,7 +36,7 @@ export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
 
-/** Returns the index after the number, `true`, `false` or `null` at `from`. */
+/** Returns the index after the number, `true`, `false` or `null` that begins at `from`. */
 export function wordEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
@@ -53,7 +53,10 @@ export function tokenStart(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Copies bytes. A loop is faster than `copy` for short values. */
+/**
+ * Copies bytes, and returns the index after the copy. Short values are copied in a loop, which is faster than
+ * `Buffer.copy`.
+ */
 export function copyBytes(target: Buffer, at: number, source: Buffer, from: number, to: number): number {
   if (to - from > maxCopiedByLoop) return at + source.copy(target, at, from, to);
   let end = at;
@@ -63,12 +66,14 @@ export function copyBytes(target: Buffer, at: number, source: Buffer, from: numb
 
 const maxCopiedByLoop = 48;
 
-/** Writes the content of a JSON string to `target` as UTF-8. Returns the index after it. */
+/**
+ * Decodes the content of a JSON string, and writes it to `target` as UTF-8. Returns the index after the written text.
+ */
 export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataView, from: number, to: number): number {
   let end = at;
   let next = from;
   while (next < to) {
-    // `plainEnd` may read one byte beyond the string. That byte is the closing quote, at which `plainEnd` always stops.
+    // The searched range includes the closing quote, because `plainEnd` always stops there.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;

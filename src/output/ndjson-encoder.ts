@@ -11,7 +11,8 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
   /**
-   * Start of the rows in which line breaks are not replaced yet. `#lineEnds` contains the end of each of these rows.
+   * Index in the current chunk at which the unfinished rows begin. Their line breaks are not replaced yet. `#lineEnds`
+   * contains the index at which each unfinished row ends.
    */
   #from = 0;
   readonly #lineEnds: number[] = [];
@@ -87,7 +88,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // Each member begins with a comma. The opening brace replaces the first comma.
+    // Each member begins with a comma, so the first comma is replaced by the opening brace.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

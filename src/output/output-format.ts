@@ -15,7 +15,9 @@ export type OutputFormat =
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /** Compression of the whole file. Not used for Parquet files, because their pages are compressed one by one. */
+  /**
+   * Compression of the whole file. For Parquet files, it is `none`, because each Parquet page is compressed separately.
+   */
   readonly compression: Compression;
 }
 

@@ -21,7 +21,7 @@ interface ColumnStore {
 export interface ParquetColumn {
   readonly element: SchemaElement;
   readonly store: ColumnStore;
-  /** Adds the value of a row. Returns false if the value does not have the column's type. */
+  /** Adds a row's value to this column. Returns false if the value does not have the type of the column. */
   add(row: RowColumns, column: number): boolean;
 }
 
@@ -67,8 +67,8 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns a function that adds integers or times to a column. A value with at most `mostPlainDigits` digits is added
- * without a call of `read`, which is faster.
+ * Returns a function that adds integers or times to a column. For values of at most `mostPlainDigits` digits, the
+ * function does not call `read`, because this is faster.
  */
 function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {
@@ -79,7 +79,10 @@ function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: st
   };
 }
 
-/** Adds a number, time or boolean. Returns false if the value has another type. */
+/**
+ * Parses a value with `read` and adds it to the column. Returns false if the value does not have the type of the
+ * column.
+ */
 function addTyped<T>(
   store: { addNull(): void; add(value: T): void },
   row: RowColumns,

@@ -19,26 +19,29 @@ import { WordDictionary } from './word-store.ts';
 
 /** Memory in bytes at which a row group is full. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/** Maximum size of the footer in bytes, without the last row group. Readers hold the whole footer in memory. */
+/**
+ * Size of the footer in bytes at which a file is full. The limit exists because readers load the whole footer into
+ * memory.
+ */
 const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Memory that this file shares with other files of the same columns. */
+  /** Buffers that this file shares with other files. All these files must have the same columns. */
   readonly memory?: ParquetMemory;
 }
 
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
-  /** Extra column for values that fit into no other column. Absent if the file needs no such column. */
+  /** Extra column for values that have no column or the wrong type. Absent if the file needs no extra column. */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
   readonly all: readonly ParquetColumn[];
 }
 
-/** Memory of Parquet files with the same columns, used by one file after another. */
+/** Buffers that Parquet files with the same columns share, so that they are not allocated again for each file. */
 export class ParquetMemory {
   readonly set: ColumnSet;
   readonly row: RowColumns;

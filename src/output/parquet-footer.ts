@@ -1,6 +1,6 @@
 /**
- * Footer of a Parquet file: its columns, and where each row group is stored. Row groups are kept as encoded bytes to
- * save memory.
+ * Builds the footer of a Parquet file. The footer describes the columns, and says where each row group is stored.
+ * Entries of row groups are encoded immediately to save memory.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,7 +8,7 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Smallest or largest value of a column. Texts are given as bytes. */
+/** Smallest or largest value of a column. A text is stored as its bytes. */
 export type ValueBound = bigint | number | boolean | Uint8Array;
 
 /** Minimum and maximum of the values of a column. */
@@ -16,7 +16,7 @@ export interface Bounds {
   readonly least?: ValueBound | undefined;
   readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
-  /** Number of NaN values. Only for columns of doubles. */
+  /** Number of NaN values in a column of doubles. Absent for other columns. */
   readonly nans?: number;
 }
 
@@ -26,7 +26,7 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Smallest and largest value in a row group. Absent if these values would not help readers to skip the row group. */
+  /** Minimum and maximum of the column in this row group. Absent if most texts of the column are different. */
   readonly bounds: Bounds | undefined;
 }
 
@@ -78,7 +78,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Removes the end marker of the Thrift structure, so that more fields can be added.
+    // Removes the end marker of the Thrift structure, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);
@@ -89,8 +89,8 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Thrift stores a field number as the difference from the previous field number. After field 4, `field_2` becomes
-    // field 6, and the next one, `field_3`, becomes field 7.
+    // Thrift encodes a field number as the difference from the previous field number. The previous field has the number
+    // 4, so `field_2` becomes field 6, and `field_3` becomes field 7.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

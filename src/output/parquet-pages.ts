@@ -12,7 +12,7 @@ import type { ByteSpool } from './byte-spool.ts';
 /** Function that compresses a page. */
 export type PagePacker = (page: Uint8Array) => Uint8Array;
 
-/** Encodings of the values in a page, as Parquet names them. */
+/** Encoding of the values in a page. The names come from the Parquet specification. */
 export type PageEncoding = 'PLAIN' | 'RLE' | 'RLE_DICTIONARY';
 
 /** Values of consecutive rows, written as one page. */
@@ -31,11 +31,11 @@ export const usualPageBytes: number = 1024 * 1024;
 /** Totals of the pages of a column. */
 export interface PageTotals {
   readonly start: number;
-  /** Position of the dictionary in the file; undefined without a dictionary. */
+  /** Position of the column's dictionary in the file. Undefined if the column has no dictionary. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in bytes. `unpackedBytes` is the size of these pages before compression. */
+  /** Size of the column's pages in bytes after compression. `unpackedBytes` is the size before compression. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -43,7 +43,7 @@ export interface PageTotals {
 }
 
 export class PageMemory {
-  /** Definition levels, which show which rows of the page have a value. */
+  /** Buffer for the definition levels of a page, which tell readers which rows have a value. */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();
@@ -149,7 +149,7 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /** Ends a page and passes on its bytes immediately to save memory. */
+  /** Passes a finished page to the spool immediately, to save memory. */
   #pass(packed: Uint8Array): void {
     this.#spool.append(this.#out.getBytes());
     this.#spool.append(packed);
@@ -157,7 +157,7 @@ export class PageWriter {
     this.#out.offset += packed.length;
   }
 
-  /** Writes a page of dictionary indexes. The dictionary has `dictionarySize` entries. */
+  /** Writes pages of indexes into a dictionary. The dictionary has `dictionarySize` values. */
   indexes(present: Uint8Array, indexes: Int32Array, dictionarySize: number): void {
     const bits = Math.ceil(Math.log2(dictionarySize));
     const { values } = this.#memory;
@@ -169,7 +169,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes a page of integers or doubles, which already have Parquet's byte layout. */
+  /** Writes pages of integers or doubles. The bytes in `words` already have the layout that Parquet requires. */
   words(present: Uint8Array, words: Uint8Array): void {
     for (const page of evenPages(present, bytesPerWord)) {
       this.data({
@@ -194,7 +194,10 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/** Divides rows into pages of equal length. Yields the rows and value positions of each page. */
+/**
+ * Divides rows into pages with the same number of rows. `from` and `to` are the indexes at which the values of a page
+ * begin and end.
+ */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

@@ -7,7 +7,7 @@
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
 
-/** Maximum number of parts that accept no more rows but are still being written. */
+/** Maximum number of ended parts that are still being written. */
 const maxFinishingParts = 8;
 
 interface OpenPart {
@@ -23,22 +23,20 @@ export class PartSeries {
   /** Results of ended parts, by number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts that accept rows, by partition. The part that received the latest row is the last one in the map. */
+  /** Parts that accept rows, by partition. The last part in the map is the one that received the latest row. */
   readonly #open = new Map<string, OpenPart>();
   /** Part that received the latest row. */
   #current: OpenPart | undefined;
   #begun = 0;
-  /** Number of parts that accept no more rows but are still being written. */
+  /** Number of ended parts that are still being written. */
   #finishing = 0;
-  /**
-   * Promise that resolves when one of the ended parts is completely written. Undefined while no caller waits for it.
-   */
+  /** Promise that resolves when an ended part is completely written. Undefined if no caller waits for a part. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * @param optionsOf returns the options of a part; called when the part begins, with the number of the part (from 0)
-   *   and its partition
+   * @param optionsOf returns the options of a part; called when a part begins, with the part's number (from 0) and
+   *   partition
    * @param maxOpenParts maximum number of parts that accept rows at the same time
    */
   constructor(optionsOf: (index: number, partition: string) => PartOptions, maxOpenParts: number) {
@@ -62,7 +60,10 @@ export class PartSeries {
     return this.#finished.promise;
   }
 
-  /** Ends all parts and returns them by number. If a part fails, all are aborted, and the call rejects. */
+  /**
+   * Ends all parts, and returns their summaries in the order of their numbers. If a part fails, aborts all parts and
+   * rejects.
+   */
   async end(): Promise<PartSummary[]> {
     for (const part of this.#open.values()) this.#endPart(part);
     try {
@@ -78,7 +79,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part for the next row of a partition. Begins a new part if the open one is full. */
+  /** Returns the part to which the next row of a partition is written. If the open part is full, begins a new part. */
   #partOf(partition: string): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.partition !== partition) this.#current = this.#switchTo(partition);
@@ -89,7 +90,7 @@ export class PartSeries {
     return this.#current.writer;
   }
 
-  /** Returns the part of this partition that accepts rows, or begins a new part. */
+  /** Returns the open part of a partition. Begins a new part if the partition has no open part. */
   #switchTo(partition: string): OpenPart {
     const part = this.#open.get(partition);
     if (!part) return this.#begin(partition);

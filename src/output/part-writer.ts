@@ -1,15 +1,15 @@
 /**
- * Writes one data file (a part): encodes, compresses and uploads its rows. `drained` tells callers when to wait. After
- * a failure, all calls throw the error.
+ * Writes one data file (a part): encodes, compresses and uploads its rows. Callers should wait for `drained` between
+ * two rows, so that the memory stays bounded. After a failure, every call throws the error.
  */
 import { createHash } from 'node:crypto';
 import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, type Packer, packerOf } from './compression.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
-/** Receives the bytes of one data file, such as an upload. */
+/** Receives the bytes of one data file, for example to upload them. */
 export interface PartSink {
-  /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused afterwards. */
+  /** Writes a chunk. The caller waits for the promise before the next call, and then reuses the memory of the chunk. */
   write(chunk: Uint8Array): Promise<void>;
   /** Ends the file. When the promise resolves, the file is durable. */
   finish(): Promise<void>;
@@ -20,7 +20,7 @@ export interface PartSink {
 export interface PartOptions {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
   readonly compression: Compression;
-  /** Opens the sink of the file when the first bytes of the file are available. */
+  /** Creates the file at the destination. Called when the first bytes of the file are available. */
   readonly open: () => Promise<PartSink>;
   /** Size in bytes at which a part is full. */
   readonly maxPartBytes: number;
@@ -49,13 +49,13 @@ export class PartWriter {
   readonly #options: PartOptions;
   readonly #packer: Packer;
   readonly #hash = createHash('sha256');
-  /** Promise that is fulfilled when all chunks that were passed to the compressor are written. */
+  /** Promise that resolves when every chunk that the compressor received is written to the sink. */
   #written = Promise.resolve();
-  /** Number of chunks that are being compressed or wait for earlier chunks. */
+  /** Number of chunks that the compressor received and that are not written to the sink yet. */
   #running = 0;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Number of encoded bytes that are compressed and written. */
+  /** Total size in bytes, before compression, of the chunks that are written to the sink. */
   #packedBytes = 0;
   #bytes = 0;
   #ended: Promise<PartSummary> | undefined;
@@ -84,7 +84,7 @@ export class PartWriter {
     return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
 
-  /** Accepts a row. Throws the error of an earlier write. */
+  /** Adds a row to the file. Throws if an earlier write has failed. */
   row(row: RawRow): void {
     if (this.#failure) throw this.#failure.error;
     this.#encoder.row(row);
@@ -92,7 +92,10 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#takeChunks();
   }
 
-  /** Returns a promise if too much data is unwritten. The promise rejects if a write fails. */
+  /**
+   * Returns a promise if the caller must wait, because too much data is unwritten. The promise rejects if a write
+   * fails.
+   */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;
@@ -100,7 +103,7 @@ export class PartWriter {
     return this.#drained.promise;
   }
 
-  /** Writes all rows and finishes the file. If this fails, aborts the sink and rejects. */
+  /** Writes all remaining rows and finishes the file. If this fails, aborts the file and rejects. */
   end(): Promise<PartSummary> {
     this.#ended ??= this.#end();
     return this.#ended;

@@ -8,7 +8,7 @@ import { char, plainEnd, standsAt } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
-/** `plain` is a string without backslashes, `escaped` a string with backslashes. */
+/** Kinds of JSON values. A `plain` string contains no backslash, and an `escaped` string contains at least one. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
@@ -22,36 +22,37 @@ interface KnownName {
 }
 
 /**
- * Maximum number of member names that are remembered. A query can return ids as names, so there is no natural limit.
+ * Maximum number of member names in the cache. Without this limit, the cache could grow forever, because a query can
+ * use ids as member names.
  */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** Memory that contains the current row. All positions are indexes into this memory. */
+  /** Buffer that contains the current row. All positions in this class are indexes into this buffer. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of the value in each column. `starts` and `ends` are the positions of the value, including quotes. */
+  /** Kind of each column's value. `starts` and `ends` contain the positions at which the values begin and end. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Start of the member name for each column, including quotes. */
+  /** Position at which the member name of each column begins. A name begins with its opening quote. */
   readonly nameStarts: Int32Array;
-  /** Positions of each member without a column: the start of its name and the end of its value. */
+  /** Positions of the members that have no column: for each member, the start of its name and the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
   /** Member names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** For each column, the member name from which the column's current value was taken. */
+  /** Member name from which each column got its value. Several spellings of a name can belong to the same column. */
   readonly #filledBy: KnownName[];
   /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // The exact names are added last, so that they replace equal names that were converted to lower case.
+    // Exact names are added last, because they take precedence over names that were converted to lower case.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -61,7 +62,7 @@ export class RowColumns {
     this.#filledBy = names.map(() => noName);
   }
 
-  /** Reads a row. The results are valid until the next call. */
+  /** Finds the values of a row. The results are valid until the next call. */
   read(row: Uint8Array): void {
     if (row.buffer !== this.#memory) {
       this.#memory = row.buffer;
@@ -79,7 +80,7 @@ export class RowColumns {
     }
   }
 
-  /** Reads the member at `at`. Returns the index after it. */
+  /** Reads the member that begins at `at`. Returns the index after the member. */
   #readMember(place: number, at: number, end: number): number {
     const { bytes } = this;
     const name = this.#nameAt(place, at, end);
@@ -122,7 +123,7 @@ export class RowColumns {
     return known;
   }
 
-  /** Reads the kind of the value at `start`. Returns the index after it. */
+  /** Skips the value that begins at `start`, and sets `#kind`. Returns the index after the value. */
   #skipValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {
@@ -150,12 +151,12 @@ export class RowColumns {
   }
 }
 
-/** `writeRest` writes at most this number of bytes more than the row has. */
+/** Maximum number of bytes by which the output of `writeRest` is longer than the row. */
 export const restBytes = 2;
 
 /**
- * Writes all members that have no column as one JSON object. Returns the object's length, or 0 if there are no such
- * members. `members` contains the start of each name and the end of each value.
+ * Writes members of a row as one JSON object. Returns the length of the object, or 0 if there are no members. `members`
+ * contains the start of each name and the end of each value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

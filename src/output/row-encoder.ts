@@ -1,22 +1,24 @@
-/** Interface of the encoders, which convert rows to the bytes of a file. */
+/** Interface of the encoders. An encoder converts rows to the bytes of one data file. */
 
-/** A row as received: a valid JSON object. The bytes may be used only during the call. */
+/**
+ * Row as the service sent it: a valid JSON object. Use the bytes only during the call, because their memory is reused.
+ */
 export interface RawRow {
   readonly bytes: Uint8Array;
 }
 
-/** Encoder of one file. Accepts rows, then one call of `end`. */
+/** Encodes the rows of one file. Call `end` once, after the last row. */
 export interface RowEncoder {
   row(row: RawRow): void;
   /** Writes all remaining rows and the end of the file. */
   end(): void;
-  /** Memory in bytes that unwritten rows take. Absent if the encoder writes rows immediately. */
+  /** Memory in bytes that the unwritten rows use. Absent if the encoder writes each row immediately. */
   readonly heldBytes?: number;
   /**
    * True if no more rows may be added to the file. Absent if the format sets no limit, so that only the size of the
    * file is limited.
    */
   readonly isFull?: boolean;
-  /** Number of values that are stored in the extra column, because they do not have the type of their own column. */
+  /** Number of values that went into the extra column because they do not have the type of their own column. */
   readonly misfits?: number;
 }

@@ -6,13 +6,15 @@ import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
 /**
- * Number of first texts of a column that are checked for equal texts. If more than half of them are different, the
- * later texts are not checked.
+ * Number of texts after which a column decides whether to search for equal texts. The search ends if more than half of
+ * the texts are different.
  */
 const textsOnTrial = 1_000;
-/** Texts of more than this number of bytes are not compared with earlier texts, so they are stored again each time. */
+/**
+ * Maximum length in bytes of a text that is compared with earlier texts. Longer texts are stored again for each row.
+ */
 const maxSharedLength = 256;
-/** Initial number of slots in the hash table, a power of two. */
+/** Initial number of slots in the hash table. It must be a power of two. */
 const initialSlots = 1_024;
 /** Initial memory of a column in bytes. Small, because a file may have hundreds of columns. */
 const initialBytes = 4 * 1024;
@@ -25,15 +27,15 @@ export class TextStore {
   /** End of each stored text in `#bytes`. */
   #ends = new Int32Array(initialRows);
   #kept = 0;
-  /** Index of the stored text for each row that has a text. */
+  /** For each row that has a text, the index of this text among the stored texts. */
   #texts = new Int32Array(initialRows);
   #textRows = 0;
   /** 1 for each row with a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes that the column would have if each row stored its own copy of its text. */
+  /** Size in bytes that the column would have if equal texts were stored again for each row. */
   #plainBytes = 0;
-  /** Hash table of stored texts. An entry is the index of a text plus 1, or 0 if free. */
+  /** Hash table of the stored texts. A slot contains the index of a text plus 1, or 0 if the slot is free. */
   #slots = new Int32Array(initialSlots);
   #usedSlots = 0;
   #shares = true;
@@ -60,7 +62,7 @@ export class TextStore {
   }
 
   /**
-   * Writes all texts of the column. Returns the smallest and the largest text, or undefined if most texts are
+   * Writes all texts of the column. Returns the smallest and the largest text. Returns undefined if most texts are
    * different.
    */
   write(pages: PageWriter): Bounds | undefined {
@@ -93,19 +95,19 @@ export class TextStore {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if the number of different texts is at most half of the number of rows. */
+  /** True if the column has at least twice as many rows as different texts. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** True if the dictionary and its indexes take at most half of the space that the texts of all rows would take. */
+  /** True if a dictionary reduces the size of the column to half or less. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If no text is shared by several rows, the texts are stored in the order of the rows.
+    // If every text belongs to exactly one row, the texts are already stored in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
     // Divides the column into pages of equal size, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
@@ -164,14 +166,14 @@ export class TextStore {
   }
 
   /**
-   * Returns the position in `#bytes` at which the entry of a text begins. An entry is the length of the text, followed
-   * by the text.
+   * Returns the position in `#bytes` at which the entry of a text begins. An entry contains the length of the text, and
+   * then the text.
    */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
 
-  /** Returns the size of a text's entry in bytes: the text and its stored length. */
+  /** Returns the size in bytes of the entry of a text. The entry includes the length of the text. */
   #length(text: number): number {
     return (this.#ends[text] as number) - this.#start(text);
   }
@@ -229,7 +231,7 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text, and returns the index at which this memory begins. */
+  /** Reserves memory for a text. Returns the index at which the caller must write the text. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

@@ -3,7 +3,7 @@
  * 2.5 and 10.3 of docs/service.md). A text that would lose precision is stored in the extra column.
  */
 
-/** Result of parsing a text. `fits` is false if the text has no exact value of this type. */
+/** Result of parsing a text. `fits` is false if the type cannot represent the text exactly. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;
@@ -24,7 +24,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A number with more digits may have lost a fraction when it was parsed, so it does not count as an integer.
+  // A number with more digits is rejected, because it may have lost a fraction when it was parsed.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
@@ -39,7 +39,7 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Maximum number of digits that a double always represents exactly. */
+/** Maximum number of decimal digits of a number that a double always represents exactly. */
 const exactDigits = 15;
 /** Maximum number of digits needed to write a double. */
 const maxDoubleDigits = 17;
@@ -64,14 +64,14 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether the double `value` has all digits of `text`. */
+/** Returns whether the double `value` has all significant digits of `text`. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';
   return digits.length <= maxDoubleDigits && digitsOf(value.toExponential(digits.length - 1)) === digits;
 }
 
-/** Returns the significant digits in the text of a number. */
+/** Returns the significant digits of a number, for example `12` for `-0.0120`. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.split(/[eE]/);
   return mantissa.replace('.', '').replace(/^-?0*/, '').replace(/0+$/, '');

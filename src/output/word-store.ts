@@ -1,6 +1,6 @@
 /**
- * Stores the integers or doubles of one Parquet column for a row group. Integers are two halves of 32 bits, because
- * BigInts are slow.
+ * Stores the integers or doubles of one Parquet column for a row group. Integers are written as two halves of 32 bits,
+ * because creating BigInts is slow.
  */
 import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
@@ -14,10 +14,10 @@ const minus = 0x2d;
 const initialRows = 256;
 
 export class WordStore {
-  /** Values of 64 bits, one for each row that has a value. */
+  /** 64-bit values of the rows that have a value. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The memory of `#integers` as 32-bit numbers, the lower half first. */
+  /** The memory of `#integers` as 32-bit numbers. The lower half of an integer comes first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** 1 for each row with a value, otherwise 0. */
@@ -48,7 +48,10 @@ export class WordStore {
     this.#doubles[word] = value;
   }
 
-  /** Adds an integer given by its digits. Returns false if the text is not an integer. */
+  /**
+   * Parses an integer from its decimal digits, and adds it to the column. Returns false if the text is not a 64-bit
+   * integer.
+   */
   addDigits(bytes: Uint8Array, start: number, end: number): boolean {
     const isNegative = bytes[start] === minus;
     const first = isNegative ? start + 1 : start;
@@ -101,7 +104,10 @@ export class WordStore {
     return { least: this.#integers[least], greatest: this.#integers[greatest], nulls };
   }
 
-  /** Returns the smallest and the largest double. As Parquet requires, neither is NaN, and zero is -0 or +0. */
+  /**
+   * Returns the smallest and the largest double. As Parquet requires, NaN is ignored, and zero becomes -0 as the
+   * smallest and +0 as the largest value.
+   */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
     const nulls = this.#rows - this.#words;
@@ -128,7 +134,7 @@ export class WordStore {
     return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
   }
 
-  /** Adds a row with a value, and returns where to store it. */
+  /** Adds a row that has a value. Returns the index at which the caller must store the value. */
   #addWord(): number {
     this.#addRow(1);
     if (this.#words === this.#integers.length) {
@@ -151,18 +157,19 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
   return new Uint8Array(halves.buffer, halves.byteOffset, halves.byteLength);
 }
 
-/** Different eight-byte values of a column. Reused for each column to save memory. */
+/** Dictionary of the different 64-bit values of a column. The memory is reused for each column. */
 export class WordDictionary {
-  /** Different values in order of their first occurrence, each as two halves of 32 bits. */
+  /** Different values in the order of their first occurrence. Each value is stored as two halves of 32 bits. */
   words = new Int32Array(0);
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** Hash table of the values. An entry is the index of a value plus 1, or 0 if free. */
+  /** Hash table of the values. A slot contains the index of a value plus 1, or 0 if the slot is free. */
   #slots = new Int32Array(0);
 
   /**
-   * Collects the different values of a column. Returns false if a dictionary would save less than half of the memory.
+   * Collects the different values of a column. Returns false if a dictionary would not reduce the column to half of its
+   * size.
    */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;

@@ -34,7 +34,9 @@ export class RunIndex {
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /** Updates the state of a run after a write by this process. The host reports only writes by other processes. */
+  /**
+   * Updates the index after this process has changed a run, because the host reports only changes by other processes.
+   */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -43,7 +45,7 @@ export class RunIndex {
     this.#unsubscribe();
   }
 
-  /** Updates the state of an export, if it is a run. Returns the schedules whose runs have changed. */
+  /** Updates the index entry of a SearchExport. Returns the schedules of which a run has changed. */
   #follow(key: ResourceKey): readonly ResourceKey[] {
     const id = keyText(key);
     const before = this.#runs.get(id);
@@ -80,8 +82,8 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
 /** Returns the state of a run from its conditions and its deletion time. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A schedule record needs the manifest and the fingerprint of the run. A user may have removed them from the status,
-  // so the condition `Complete` alone is not enough.
+  // A user may have removed the manifest or the fingerprint from the status. The schedule record needs both, so the
+  // condition `Complete` alone is not enough.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

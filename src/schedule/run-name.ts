@@ -1,4 +1,7 @@
-/** Names of runs. A name contains the time range of the run, so a second attempt to create the same run fails. */
+/**
+ * Converts the time range of a run to the name of the run, and back. Equal time ranges give equal names, so a run
+ * cannot be created twice.
+ */
 import type { TimeRange } from '../api/time-range.ts';
 
 /**
@@ -9,7 +12,7 @@ export function runName(schedule: string, span: TimeRange): string {
   return `${schedule}-${runTimes(span)}`;
 }
 
-/** Returns the time range in a run's name, such as `20261122t120000z-130000z`. */
+/** Renders a time range for the name of a run, for example `20261122t120000z-130000z`. */
 export function runTimes({ fromMs, toMs }: TimeRange): string {
   const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString().slice(0, 19).replace(/[-:]/g, ''));
   const [fromDay, toDay] = [from, to].map((text = '') => text.slice(0, 8));
@@ -18,7 +21,7 @@ export function runTimes({ fromMs, toMs }: TimeRange): string {
 
 const form = /^(\d{8})t(\d{6})z-(?:(\d{8})t)?(\d{6})z$/;
 
-/** Decodes a time range from `runTimes`; undefined for any other text. */
+/** Parses a time range that `runTimes` has rendered. Returns undefined for any other text. */
 export function readRunTimes(text: string): TimeRange | undefined {
   const [, fromDay, fromTime, toDay = fromDay, toTime] = form.exec(text) ?? [];
   const fromMs = instantOf(fromDay, fromTime);

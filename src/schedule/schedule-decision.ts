@@ -1,6 +1,6 @@
 /**
- * Decides what a schedule does next: which runs it creates, records and deletes, and which time ranges are exported or
- * failed (S1 to S6). `schedule-runtime.ts` carries decisions out.
+ * Decides which runs a schedule creates and deletes next, and which complete runs need a schedule record (S1 to S6).
+ * Also finds the time ranges of failed runs. `schedule-runtime.ts` carries out the decisions.
  */
 import type { SearchExport } from '../api/kinds.ts';
 import type { TimeRange } from '../api/time-range.ts';
@@ -26,13 +26,14 @@ export interface Run {
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
   /**
-   * SearchExport of the run. Undefined if the schedule's status announces the run, but its SearchExport does not exist
-   * yet.
+   * SearchExport of the run. Undefined if the schedule's status names the run, but the SearchExport does not exist yet.
    */
   readonly resource?: SearchExport | undefined;
 }
 
-/** Time range of a failed run. It is exported again only when the user requests it. */
+/**
+ * Time range that is not exported, because its run failed. It is exported only after the user has requested a retry.
+ */
 export interface Gap {
   readonly span: TimeRange;
   readonly run: string;
@@ -46,7 +47,7 @@ export interface ScheduleSettings {
   readonly startMs: number;
   /** End of the time to export (exclusive); Infinity if the schedule has no end. */
   readonly endMs: number;
-  /** Time in ms from the end of a run's time range until the run becomes due (S3). */
+  /** Minimum time in ms between the end of a run's time range and the creation of the run (S3). */
   readonly settleDelayMs: number;
   readonly maxActive: number;
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
@@ -59,7 +60,7 @@ export interface ScheduleSnapshot {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Time ranges that are exported according to the schedule records or the status, sorted and without overlaps. */
+  /** Exported time ranges, sorted and without overlaps. Each of them is in the schedule records or in the status. */
   readonly covered: readonly TimeRange[];
   /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
@@ -75,7 +76,10 @@ export interface ScheduleSnapshot {
 export interface ScheduleDecision {
   /** Complete runs that need a schedule record. */
   readonly record: readonly Run[];
-  /** Failed and stalled runs that the user wants to repeat. They are deleted before the status is written. */
+  /**
+   * Failed and stalled runs to delete because the user wants to repeat them. They are deleted before the status is
+   * written.
+   */
   readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written. */
   readonly remove: readonly Run[];
@@ -85,23 +89,26 @@ export interface ScheduleDecision {
   readonly gaps: readonly Gap[];
   /** Names of due runs that other SearchExports already have. */
   readonly taken: readonly string[];
-  /** Number of due runs that do not exist yet, including those in `create`. At most `mostCounted`. */
+  /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `mostCounted`. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Time up to which everything since the start of the schedule is exported. */
+  /** Everything between the start of the schedule and this time is exported. */
   readonly coveredUntilMs: number;
   /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
-  /** Latest cron time at which the time range of a due run ends; undefined if there is none. */
+  /**
+   * Latest cron time for which a run is due. The time range of this run ends at the cron time. Undefined if no run is
+   * due.
+   */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
 }
 
 /**
- * Maximum number of failed runs. At this number, a schedule creates no more runs until the user retries failed runs
- * (S5).
+ * Number of failed runs at which a schedule stops creating runs. It continues after the user has retried the failed
+ * runs (S5).
  */
 export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
@@ -119,7 +126,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // Each active run can fail, so active runs also count toward the maximum number of failed runs.
+  // An active run can still fail, so active runs count toward the maximum number of failed runs, too.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -135,21 +142,21 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   };
 }
 
-/** Settings that decide when the runs of a schedule begin, end and become due. */
+/** Settings that determine the time range of each run and the time at which the run becomes due. */
 export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs' | 'settleDelayMs'>;
 
 /** Time that is due and has no run yet. */
 export interface DueTime {
   /** Due time without a run, in ascending order. */
   readonly open: readonly TimeRange[];
-  /** Time up to which runs are due, at most the schedule's end. */
+  /** Time up to which runs are due. It is never later than the end of the schedule. */
   readonly untilMs: number;
 }
 
 /**
- * Returns the due time ranges that have no run yet.
+ * Returns the due time ranges for which no run exists yet.
  *
- * @param taken time ranges that are exported, have failed or belong to an existing run; a result of `union`
+ * @param taken time ranges that are exported, have failed or belong to an existing run, sorted and without overlaps
  */
 export function dueTimeOf(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
@@ -157,8 +164,8 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // After a change of the cron schedule, an existing run can end later than the last cron time, so the end of this run
-  // also counts. Runs in the future are ignored, because a wrong clock may have created them.
+  // If the user has changed the cron schedule, an existing run can end after the last cron time. The end of this run
+  // then counts instead. Runs in the future are ignored, because a wrong clock may have created them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
@@ -194,7 +201,10 @@ function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: 
   return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
 }
 
-/** Yields the time ranges of due runs in the order of their creation (S3). A run that has just become due is first. */
+/**
+ * Yields the time ranges of due runs in the order in which the runs are created (S3). A run that has just become due
+ * comes first.
+ */
 function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeRange> {
   const { calendar, backfillOrder } = settings;
   const newestFirst = open
@@ -213,8 +223,8 @@ function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Gener
 }
 
 /**
- * Returns the ended runs to delete because of the history limits, oldest first. Complete runs need a schedule record
- * first.
+ * Returns the ended runs that must be deleted because they exceed the history limits, oldest first. A complete run is
+ * deleted only if it has a schedule record.
  */
 function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);

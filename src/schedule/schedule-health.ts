@@ -8,9 +8,9 @@ import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedu
 
 export interface ScheduleHealthInput {
   readonly name: string;
-  /** Flags for commands about the schedule, each after a space, as in ` -n logging`. */
+  /** Flags that commands about the schedule need. Each flag follows a space, as in ` -n logging`. */
   readonly flags: string;
-  /** Setting or annotation that pauses the schedule, if any. */
+  /** Setting or annotation that pauses the schedule. Undefined if the schedule is not paused. */
   readonly pausedBy: string | undefined;
   /** Error that prevents all work on the schedule. */
   readonly problem: LogfleetError | undefined;
@@ -52,7 +52,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  // The runs in `create` count as active, because they are created immediately after this status is written.
+  // Runs in `create` do not exist yet. They count as active, because they are created as soon as the status is written.
   const atOnce = active + create.length;
   const later = pending - create.length;
   const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];

@@ -42,7 +42,7 @@ function dueSeconds(
   return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
 }
 
-/** @param schedules returns the measured schedules: none while another process leads */
+/** @param schedules returns the schedules to measure; returns none while another process leads */
 export function measureSchedules(metrics: Metrics, schedules: () => Iterable<SearchExportSchedule>): void {
   measureStatuses({ metrics, kind: 'schedule', plural: 'schedules', figures, resources: schedules });
 }

@@ -1,4 +1,6 @@
-/** Reconciler of SearchExportSchedules, with one runtime per schedule and term of leadership. */
+/**
+ * Reconciles SearchExportSchedules. Each schedule has a runtime, which this process discards when its leadership ends.
+ */
 
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
@@ -22,12 +24,12 @@ export interface ScheduleReconcilerOptions extends Omit<Ports, 'random'> {
   /** Identity of this process as the writer of files. */
   readonly writer: () => Promise<Writer>;
   readonly places: ExportPlaces;
-  /** Opens a destination. Tests can replace this function. */
+  /** Connects to a destination. Tests can replace this function. */
   readonly openDestination?: ((settings: DestinationSettings) => Promise<Destination>) | undefined;
   readonly enqueue: (key: ResourceKey) => void;
 }
 
-/** Delay in ms before the next reconcile, while the list of runs is not complete yet. */
+/** Delay in ms before the next reconcile if the cache does not contain all runs yet. */
 const listDelayMs = 1_000;
 
 export class ScheduleReconciler implements Reconciler {

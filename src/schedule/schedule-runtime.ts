@@ -1,9 +1,9 @@
 /**
- * Work of one schedule while this process leads. The order of its writes stays correct if the process ends at any point
- * (S6).
+ * Carries out the decisions about one schedule while this process leads. The order of the writes is safe even if the
+ * process ends between two writes (S6).
  *
- * A run is created only after a status that names the run was written. Status writes use an optimistic lock, so a
- * process with outdated data creates no runs.
+ * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
+ * data creates no runs.
  */
 
 import { findCondition, reasons } from '../api/conditions.ts';
@@ -57,16 +57,16 @@ export interface ScheduleRuntimeOptions {
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
   readonly calendars: TickCalendars;
-  /** Returns false after the term of leadership of this runtime has ended. */
+  /** Returns whether the term of leadership in which this runtime was created still lasts. */
   readonly isLeading: () => boolean;
 }
 
 /**
- * Time in ms after which a run that is still not in the cache is created again. If the run exists, the second creation
- * has no effect.
+ * Time in ms after which a created run that is still missing in the cache is created again. If the run exists, the
+ * second creation has no effect.
  */
 const longestLagMs = 60_000;
-/** Delay in ms before the next reconcile after a concurrent change of the status. */
+/** Delay in ms before the next reconcile if the status could not be written because of a concurrent change. */
 const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
@@ -74,23 +74,25 @@ export class ScheduleRuntime {
   readonly #options: ScheduleRuntimeOptions;
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
-  /** Start of the schedule and time ranges of its recorded runs, from the destination. */
+  /**
+   * Data at the destination: the start of the schedule, and the time ranges of the runs that have a schedule record.
+   */
   #stored: Stored | undefined;
-  /** True if the schedule records must be read before the next decision. */
+  /** True if the schedule records must be read before the next decision is made. */
   #isReadDue = false;
   /**
-   * Runs that this process created and that its cache does not contain yet, with the monotonic time of their creation
-   * in ms.
+   * Runs, by name, that this process created but that are still missing in its cache. The value is the monotonic time
+   * in ms of their creation.
    */
   readonly #created = new SparseMap<string, number>();
-  /** Uids of runs that this process has deleted, although the cache still contains them. */
+  /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Runs that cannot be created, because another SearchExport has their name. The value is the monotonic time of the
-   * last attempt in ms.
+   * Names of runs that cannot be created because another SearchExport has the name. The value is the monotonic time in
+   * ms of the last attempt.
    */
   readonly #taken = new SparseMap<string, number>();
-  /** Error of the last attempt to create a run, if it failed. */
+  /** Error of the last attempt to create a run. Undefined if the attempt succeeded. */
   #refusal: LogfleetError | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {
@@ -153,8 +155,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A run that is deleted to be repeated is removed from the status. Only a new run of the same name stays in the
-    // status.
+    // The runs in `repeat` were just deleted, so the status must not treat them as existing runs.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
@@ -176,16 +177,16 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the time ranges that are exported according to the schedule records or the status. Both are used, because
-   * records can be lost (S1).
+   * Returns the exported time ranges. They come from the schedule records and also from the status, because records can
+   * be lost (S1).
    */
   #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
   /**
-   * Returns the time ranges of runs that the status lists although they do not exist. Runs that were just created are
-   * left out.
+   * Returns the time ranges of runs that the status names, but that do not exist and must be created again. Leaves out
+   * runs that were created so recently that the cache may not contain them yet.
    */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
@@ -229,7 +230,10 @@ export class ScheduleRuntime {
     });
   }
 
-  /** Reads the start of the schedule and its records from the destination. Writes lost records again. */
+  /**
+   * Reads the start of the schedule and the schedule records from the destination. If the record of a complete run is
+   * missing, writes the record again.
+   */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
     const fallbackMs = defaultStart(resource, calendar);
     return this.#withDestination(resource, async (destination, layout) => {
@@ -281,7 +285,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns all runs in the cache, and announced runs (S6). */
+  /** Returns the existing runs, and the runs that the status names but that do not exist yet (S6). */
   #runs(
     resource: SearchExportSchedule,
     { startMs, endMs }: ScheduleSettings,
@@ -359,7 +363,10 @@ export class ScheduleRuntime {
 }
 
 interface Stored {
-  /** Start of the schedule as stored at the destination, unless the spec has a `startTime`. */
+  /**
+   * Start of the schedule, as stored at the destination. Undefined if the spec has a `startTime`, which takes
+   * precedence.
+   */
   readonly startMs: number | undefined;
   /** Time of all recorded runs. */
   readonly recorded: readonly TimeRange[];
@@ -367,13 +374,13 @@ interface Stored {
 
 interface Found extends ScheduleFacts {
   readonly pausedBy: string | undefined;
-  /** Time ranges of the runs to create. Includes runs that the status announces but that do not exist yet. */
+  /** Time ranges of the runs to create. They include runs that the status already names. */
   readonly create: readonly TimeRange[];
 }
 
 /**
- * Returns whether the user has made a new request to retry (S5). If the schedule has no status yet, no request counts
- * as new, because there is nothing to retry.
+ * Returns whether the user has made a new request to retry (S5). Returns false if the schedule has no status yet,
+ * because there is nothing to retry.
  */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
@@ -381,7 +388,7 @@ function isRetryNew(resource: SearchExportSchedule): boolean {
   return startTime !== undefined && wanted !== undefined && wanted !== lastHandledReconcileAt;
 }
 
-/** Converts a SearchExport to a run; undefined if its name is not the name of a run. */
+/** Converts a SearchExport to a run. Returns undefined if its name contains no time range. */
 function observe(schedule: string, resource: SearchExport, isDeleted: boolean): Run | undefined {
   const { metadata, status } = resource;
   const span = readRunTimes(metadata.name.slice(schedule.length + 1));

@@ -30,7 +30,7 @@ export interface ScheduleStatusInput {
   readonly health: Health;
   readonly nowMs: number;
   /**
-   * Runs, time ranges and decision for the status. Undefined if a problem prevented the decision; the status then keeps
+   * Decision from which the status is composed. Undefined if a problem prevented the decision. The status then keeps
    * its former values.
    */
   readonly found: ScheduleFacts | undefined;
@@ -55,7 +55,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // If `lagSince` is undefined, the former `lagSince` is removed from the status.
+      // When the schedule is complete, the value `undefined` removes the former `lagSince` from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -74,7 +74,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // If no run follows, the value `undefined` removes the former `nextScheduleTime` from the status.
+    // When no run follows, the value `undefined` removes the former `nextScheduleTime` from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),
@@ -88,8 +88,8 @@ function renderSpan({ fromMs, toMs }: TimeRange) {
 }
 
 /**
- * Returns the runs to create. The status names them first, so that no process creates other runs for the same time
- * (S6).
+ * Returns the runs to create. The status names them before they are created, so that no process creates other runs for
+ * the same time range (S6).
  */
 function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly Run[] {
   return create.map((span) => announcedRun(metadata.name, span));
@@ -121,7 +121,7 @@ function runStatus({ name, span, resource }: Run, state: RunStatus['state']): Ru
   return { name, ...renderSpan(span), state, ...result };
 }
 
-/** Returns the exported time ranges in the status. If there are too many, the oldest time ranges are missing. */
+/** Returns the exported time ranges that the status lists. If the list is full, the oldest time ranges are missing. */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {
   const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};
   const first = from === undefined || to === undefined ? [] : [{ from, to }];
@@ -139,8 +139,8 @@ export function readSpan({ from, to }: { readonly from: string; readonly to: str
 }
 
 /**
- * Returns the start of a schedule without `startTime`: the start in its status, or else the last cron time before its
- * creation (S2).
+ * Returns the start of a schedule that has no `startTime`. It is the start in the status, or else the last cron time
+ * before the schedule was created (S2).
  */
 export function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);

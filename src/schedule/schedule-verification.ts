@@ -39,11 +39,11 @@ export type RunProblemKind =
 
 export interface RunProblem {
   readonly kind: RunProblemKind;
-  /** Path of the schedule record or manifest from the root of the destination. */
+  /** Path of the schedule record or export manifest, relative to the root of the destination. */
   readonly where: string;
   /** Explanation for users; may be empty. */
   readonly message: string;
-  /** Result of the check of the run's files. Absent if the files do not differ from the export manifest. */
+  /** Result of verifying the run's files. Present only if the files differ from the export manifest. */
   readonly verification?: Verification;
 }
 
@@ -61,7 +61,7 @@ export interface ScheduleVerification extends TimeRange {
   readonly gaps: readonly TimeRange[];
   readonly overlaps: readonly Overlap[];
   readonly problems: readonly RunProblem[];
-  /** Number of manifests that agree with their schedule records. */
+  /** Number of export manifests that match their schedule records. */
   readonly manifests: number;
   /** Number of runs whose files were read. */
   readonly filesRead: number;
@@ -74,7 +74,8 @@ export interface ScheduleVerification extends TimeRange {
 export interface ScheduleVerificationOptions {
   readonly schedule: string;
   /**
-   * Start of the time range to check, in ms since the epoch. Default: the start of the schedule or of its first run.
+   * Start of the time range to verify, in ms since the epoch. Default: the start of the schedule or of its first run,
+   * whichever is earlier.
    */
   readonly fromMs?: number | undefined;
   /** End of the time range to verify, in ms since the epoch. Default: the end of the last run. */
@@ -90,8 +91,8 @@ export interface ScheduleVerificationOptions {
 const readsAtOnce = 8;
 
 /**
- * Verifies the files of a schedule. Returns undefined without any schedule record. Throws `destination.damaged` if the
- * stored start of the schedule is damaged.
+ * Verifies the files of a schedule. Returns undefined if the destination contains no schedule record. Throws
+ * `destination.damaged` if the file that stores the start of the schedule is damaged.
  */
 export async function verifySchedule(
   destination: Destination,
@@ -197,7 +198,7 @@ function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }
 
-/** Returns the difference between a schedule record and its file name, if any. */
+/** Compares a schedule record with its file name. Returns the difference as text, or undefined if they match. */
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs)
@@ -221,7 +222,9 @@ function layoutOf({ run, fingerprint }: RunRecord): ExportLayout {
   return ExportLayout.of(run, fingerprint);
 }
 
-/** Reads the manifest of a run, and returns it if it agrees with the schedule record. */
+/**
+ * Reads the export manifest of a run. Returns the manifest if it matches the schedule record, otherwise the problem.
+ */
 async function checkedManifest(destination: Destination, record: RunRecord): Promise<Manifest | RunProblem> {
   const { manifest: where } = layoutOf(record);
   try {
@@ -244,7 +247,10 @@ async function checkedManifest(destination: Destination, record: RunRecord): Pro
   }
 }
 
-/** Returns the difference between a manifest and the schedule record, if any. */
+/**
+ * Compares an export manifest with its schedule record. Returns the first difference as text, or undefined if they
+ * match.
+ */
 function contradictionToRecord(manifest: Manifest, record: RunRecord): string | undefined {
   const { fingerprint, complete, totals, export: identity } = manifest;
   const found = { fromMs: identity.fromMs, toMs: identity.toMs, fingerprint, complete };
@@ -258,7 +264,7 @@ function contradictionToRecord(manifest: Manifest, record: RunRecord): string | 
   return first && `the export manifest contradicts itself (${first.kind}, ${first.where})`;
 }
 
-/** Returns the time ranges that several records cover. `records` are sorted by start. */
+/** Returns the time ranges that more than one record covers. `records` must be sorted by their start. */
 function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
   const overlaps: Overlap[] = [];
   let longest: RunRecord | undefined;

@@ -1,5 +1,5 @@
 /**
- * Ticks: the times at which a cron schedule fires, where one run ends and the next begins.
+ * Computes ticks. A tick is a time at which a cron schedule fires: one run ends there, and the next run begins.
  *
  * If daylight-saving time skips a local time, the cron schedule fires later. If a local time occurs twice, it fires
  * only the first time.
@@ -12,14 +12,15 @@ const dayMs = 24 * 3_600_000;
 /** Maximum time in ms by which daylight-saving time can move a local time. */
 const longestChangeMs = dayMs;
 /**
- * Maximum time in ms that is searched for the next tick. The calendar repeats every 400 years, so a later tick does not
- * exist.
+ * Maximum time in ms to search for the next tick. There is no later tick, because the calendar repeats every 400 years.
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
 const mostCalendars = 100;
 
-/** Recently used calendars. Schedules share them, because each takes 80 KB of memory. */
+/**
+ * Cache of recently used calendars. Equal cron schedules share a calendar, because each calendar takes 80 KB of memory.
+ */
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();
 
@@ -86,7 +87,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // Ticks that are not yielded yet, because a daylight-saving change could place a tick of the next day before them.
+    // These ticks must wait, because a clock change can place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

@@ -1,4 +1,4 @@
-/** Lists of time ranges that are in ascending order and neither touch nor overlap. */
+/** Operations on lists of time ranges. The time ranges in a list are sorted, and neither touch nor overlap. */
 import type { TimeRange } from '../api/time-range.ts';
 
 /**
@@ -16,7 +16,7 @@ export function union(spans: Iterable<TimeRange>): readonly TimeRange[] {
   return merged;
 }
 
-/** Returns the parts of `whole` outside `taken`, which must be sorted and without overlaps. */
+/** Returns the parts of `whole` that `taken` does not cover. `taken` must be sorted and without overlaps. */
 export function without(whole: TimeRange, taken: readonly TimeRange[]): readonly TimeRange[] {
   const free: TimeRange[] = [];
   let fromMs = whole.fromMs;
@@ -30,8 +30,8 @@ export function without(whole: TimeRange, taken: readonly TimeRange[]): readonly
 }
 
 /**
- * Returns the end of the span that contains `fromMs`. If no span contains `fromMs`, returns `fromMs`. The spans must
- * not touch.
+ * Returns the end of the time range in `spans` that contains `fromMs`. If there is none, returns `fromMs`. The time
+ * ranges must not touch.
  */
 export function coveredUntil(spans: readonly TimeRange[], fromMs: number): number {
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
