@@ -4,15 +4,15 @@ import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
 /**
- * Maximum length, in characters, of the name of an annotation's writer in the status of a resource. The API server
- * limits the name of a field manager to the same length.
+ * Maximum length, in characters, of a writer's name in the status. The API server limits the names of field managers to
+ * the same length.
  */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
 /**
- * Returns the writers of logfleet's annotations, if there are any. If several field managers wrote an annotation, the
- * earliest one counts.
+ * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, returns the one that
+ * wrote it first.
  */
 export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
   if (!Array.isArray(managedFields)) return undefined;

@@ -1,7 +1,8 @@
 /**
- * Annotations with which a user acts on a resource. A GitOps tool would undo changes of the spec.
+ * Annotations with which a user acts on a resource. They are not fields of the spec, because a GitOps tool would undo a
+ * change of the spec.
  *
- * An annotation about a rollout names the rollout and has no effect on the next rollout.
+ * An annotation about a rollout contains the id of the rollout, so it has no effect on the next rollout.
  */
 export const annotations = {
   /** Pauses a resource if the value is `"true"`: no new work starts. */
@@ -26,8 +27,8 @@ export interface Approval {
 export interface RolloutRequest {
   readonly rolloutId: string;
   /**
-   * Last part of the annotation's value. Users change it to repeat a request, because an unchanged annotation has no
-   * effect. May be empty.
+   * Text after the id of the rollout in the annotation's value. Users change this text to repeat a request, because an
+   * unchanged annotation has no effect. May be empty.
    */
   readonly suffix: string;
 }

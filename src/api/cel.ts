@@ -1,6 +1,7 @@
 /**
- * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server, for a resource with defaults.
- * Rules with `oldSelf` need a former value. Cost limits are not checked.
+ * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) as an API server does. The resource must already
+ * have its defaults. A rule that contains `oldSelf` is evaluated only for updates. Cost limits of rules are not
+ * checked.
  *
  * This module loads the CEL engine, so import it lazily.
  */
@@ -49,7 +50,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of an `atomic` list have no `oldSelf`, because an old item cannot be matched with a new item.
+    // Items have no previous value, because a new item of an `atomic` list cannot be matched with an old item.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -101,15 +102,15 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
   try {
     return program({ self, oldSelf }) === true;
   } catch (error) {
-    // A rule that fails with an error counts as violated, as in an API server.
+    // As in an API server, a rule whose evaluation fails counts as violated.
     if (error instanceof Error) return false;
     throw error;
   }
 }
 
 /**
- * Converts JSON data to CEL values. Numbers that the schema declares as integers become a BigInt. Timestamps are
- * shortened, because the CEL engine accepts fewer forms of timestamps than API servers.
+ * Converts JSON data to CEL values. A number becomes a BigInt if the schema declares it as an integer. Timestamps are
+ * converted to a short form, because the CEL engine accepts fewer forms than API servers do.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);

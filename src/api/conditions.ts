@@ -1,5 +1,6 @@
 /**
- * Conditions of resources in kstatus style, and all their reasons. Users, Flux, Argo CD and `kubectl wait` read them.
+ * Types and reasons of the conditions in a resource's status. The conditions follow kstatus, which Flux, Argo CD and
+ * `kubectl wait` understand.
  *
  * - A resource has at most one condition of each type.
  * - `lastTransitionTime` changes only when `status` changes.
@@ -74,7 +75,7 @@ export const reasons = {
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and collectors return to their former versions. */
   rollingBack: 'RollingBack',
-  /** The spec is new, and the collectors or the destination have not been read yet. */
+  /** The spec is new, and logfleet has not read the collectors or the destination yet. */
   progressing: 'Progressing',
   /** A schedule is exporting past time ranges. */
   backfilling: 'Backfilling',
@@ -84,7 +85,7 @@ export const reasons = {
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /** The Kubernetes Job of an export waits until other Jobs use less of the request limits (B8). */
+  /** The Kubernetes Job of an export waits, because other Jobs use too large a share of the request limits (B8). */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
@@ -94,7 +95,7 @@ export const reasons = {
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
-  /** The log service's answer violates its API specification, or comes from a proxy. */
+  /** An answer of the log service violates its API specification, for example because a proxy sent the answer. */
   answerInvalid: 'AnswerInvalid',
   /** The log service rejects a request as malformed. */
   requestRefused: 'RequestRefused',
@@ -110,7 +111,7 @@ export const reasons = {
   callAborted: 'CallAborted',
   /** The request was not sent, because this process may no longer be the leader. Only log lines contain this reason. */
   notLeading: 'NotLeading',
-  /** The request was not sent, because no resource uses its credentials any more. */
+  /** The client was closed before it sent the request, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
   /** A search job was lost and is created again. */
   jobNotKnownYet: 'JobNotKnownYet',
@@ -132,7 +133,7 @@ export const reasons = {
   /** Unexpected error. logfleet retries. */
   internalError: 'InternalError',
 
-  // Reasons with Ready=False and Stalled=True: a user must act.
+  // The following reasons have Ready=False and Stalled=True, because a user must act.
   /** Runs of a schedule failed. Only a user can start them again, for example with `logfleet retry`. */
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
@@ -164,13 +165,13 @@ export const reasons = {
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
   /**
-   * The status shows a rollout, but the rollout's ledger is missing. Possibly the operator lacks the right to read the
+   * The status shows a rollout, but the rollout's ledger is missing. The operator may lack the right to read the
    * ledger.
    */
   ledgerMissing: 'LedgerMissing',
   /** The CRDs are older than the operator: the API server does not know the kind Ledger. */
   ledgerNotInstalled: 'LedgerNotInstalled',
-  /** The ledger has no space for further upgrade attempts, so no upgrade can start (U1). */
+  /** The ledger is too full to store another upgrade attempt, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
   /** logfleet could not check that an interval is complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
@@ -180,19 +181,19 @@ export const reasons = {
   maxBytesScannedReached: 'MaxBytesScannedReached',
   /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True. */
   deadlineExceeded: 'DeadlineExceeded',
-  /** The operator cannot create Kubernetes Jobs: it runs outside of a cluster, or lacks the rights. */
+  /** The operator cannot create Kubernetes Jobs, because it runs outside of a cluster or lacks the rights. */
   jobsNotAvailable: 'JobsNotAvailable',
   /** The Kubernetes Job of an export failed, and no pod reported why. */
   jobFailed: 'JobFailed',
-  /** The API server rejects the Kubernetes Job of an export. */
+  /** The API server rejects the Kubernetes Job that the operator creates for an export. */
   jobRefused: 'JobRefused',
-  /** The ServiceAccount of an export's pod is missing, or lacks the label for exports. */
+  /** The ServiceAccount of an export's pod does not exist, or lacks the label that allows exports to use it. */
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
   /** Only one node can mount the PersistentVolumeClaim, but the export has several workers. */
   claimNotShared: 'ClaimNotShared',
   /** The request limits are too small for the pods of an export's Job (B8). */
   shareTooSmall: 'ShareTooSmall',
-  /** The Secret now belongs to another user of the log service than the Job. The operator replaces the Job. */
+  /** The Secret now contains the credentials of another user of the log service, so the operator replaces the Job. */
   userChanged: 'UserChanged',
   /** The operator has no volume with the name in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
@@ -232,7 +233,7 @@ export const reasons = {
   notAnAggregation: 'NotAnAggregation',
   /** The query has an aggregation and `results` is `Messages`, but the log service returned no messages. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
-  /** The export selects messages by receipt time, but the messages do not contain it. */
+  /** The export selects messages by receipt time, but the messages have no receipt time. */
   receiptTimeMissing: 'ReceiptTimeMissing',
   /** No upgrade starts, because another manifest in the directory is invalid and has no earlier valid version. */
   manifestUnusable: 'ManifestUnusable',
@@ -243,8 +244,7 @@ export const reasons = {
   /** The resource or the whole operator is paused. */
   paused: 'Paused',
 
-  // Reason of Events about an outage. The condition `Outage` does not use this reason, but copies the reason of
-  // `Ready`.
+  // Only Events about an outage have this reason. The condition `Outage` copies the reason of `Ready` instead.
   /** A dependency, such as the log service, has not worked for ten minutes. */
   outage: 'Outage',
 
@@ -272,8 +272,8 @@ export interface ConditionChange {
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 /**
- * Returns the conditions after `change` is applied, or the same array if nothing changes. If `status` changes,
- * `lastTransitionTime` becomes `nowIso`.
+ * Returns the conditions after a change. If `status` changes, `lastTransitionTime` becomes `nowIso`. If nothing
+ * changes, returns the same array.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -295,7 +295,7 @@ export function setCondition(
   return [...others, after].sort((left, right) => rank(left) - rank(right));
 }
 
-/** Returns the conditions without this type, or the same array if it is missing. */
+/** Returns the conditions without the condition of this type. If there is no such condition, returns the same array. */
 export function removeCondition(
   conditions: readonly Condition[] | undefined,
   type: ConditionType,

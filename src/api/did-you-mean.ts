@@ -34,7 +34,9 @@ export function resembles(written: string, name: string): boolean {
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;
 }
 
-/** Maximum length of a text that is compared with known names. */
+/**
+ * Maximum length in characters of a text that is compared with known names. A longer text is not similar to any name.
+ */
 const longestCompared = 64;
 
 /** Returns how many letters must be changed to turn one text into the other. */

@@ -32,7 +32,10 @@ type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
 
 /** Maximum delay in ms with which log messages usually arrive at the log service. */
 const usualDelayMs = 60_000;
-/** Minimum useful value of `ttlSecondsAfterFinished`. It leaves enough time to read the status. */
+/**
+ * Minimum useful value of `ttlSecondsAfterFinished`. With a smaller value, the export is deleted before anyone can read
+ * its status.
+ */
 const shortestUsefulTtlSeconds = 60;
 
 /** Returns errors and warnings about an export's spec. Without `wallMs`, skips checks that depend on the time. */
@@ -187,13 +190,15 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
 }
 
-/** Returns whether the destination is an object store, but names no Secret with credentials for the store. */
+/**
+ * Returns whether the export needs ambient credentials, because the destination is an object store and names no Secret.
+ */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
-/** Returns a warning that the operator itself needs credentials for the object store at `path`. */
+/** Returns a warning that the destination names no credentials, so that the export must use those of the operator. */
 export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:
@@ -249,7 +254,8 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Requests would go to `BUCKET.HOST`, which does not exist for `localhost` and hosts in a cluster.
+  // Without path-style addresses, requests go to the host `BUCKET.HOST`. No such host exists if `HOST` is `localhost`
+  // or a Service of the cluster.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `requests would go to the host ${bucket}.${url.hostname}, which does not exist in a cluster`,

@@ -8,7 +8,10 @@ export const texts = { type: 'array', items: text } as const;
 /** Name that Kubernetes allows (RFC 1123). It is also a valid file name. */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 
-/** Schema of an object with these fields. Fields in `optional` may be missing, and further fields are allowed. */
+/**
+ * Returns a JSON schema for an object with these fields. All fields are required, except those in `optional`. Other
+ * fields are allowed.
+ */
 export function objectOf(properties: Readonly<Record<string, object>>, optional: readonly string[] = []): object {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required };

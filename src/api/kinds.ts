@@ -1,7 +1,4 @@
-/**
- * The kinds of resources that users write. The type of a table with a row for each kind requires all rows, so the code
- * does not compile while the table lacks a new kind.
- */
+/** Kinds of the resources that users write. A table of all kinds does not compile if it lacks a kind. */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
@@ -13,7 +10,7 @@ export interface AnnotationWriter {
    * directory. Undefined if unknown.
    */
   readonly by: string | undefined;
-  /** Time at which the annotation was written, in ms. Undefined if unknown. */
+  /** Time in ms at which the user wrote the annotation. Undefined if unknown. */
   readonly atMs: number | undefined;
 }
 
@@ -31,7 +28,7 @@ export interface ObjectMeta {
   readonly annotations: Readonly<Record<string, string>>;
   /** Writer and time of each logfleet annotation. */
   readonly annotationWriters?: AnnotationWriters;
-  /** Resource of logfleet that created this resource. Absent if a user created it. */
+  /** logfleet resource for which the operator created this resource. Absent if a user created this resource. */
   readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };
 }
 

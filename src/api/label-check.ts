@@ -13,8 +13,8 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet will copy to resources. An API server checks them only when logfleet
- * creates the resources.
+ * Checks labels and annotations that logfleet copies to the resources that it creates. An API server would report
+ * errors only when these resources are created.
  *
  * @param path path of the field that contains `labels` and `annotations`
  * @param kind kind of the created resources; undefined if it is not a kind of logfleet
@@ -84,7 +84,10 @@ function isQualifiedName(text: string): boolean {
   return prefix === undefined || (prefix.length <= 253 && subdomainForm.test(prefix));
 }
 
-/** Checks logfleet's own annotations: each must exist, apply to this kind, and have an effect. */
+/**
+ * Checks annotations with logfleet's prefix. Warns if an annotation does not exist, does not apply to this kind, or has
+ * no effect.
+ */
 export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: readonly string[]): Generator<Finding> {
   for (const [name, value] of Object.entries(membersOf(metadata['annotations']))) {
     if (!name.startsWith(`${apiGroup}/`)) continue;

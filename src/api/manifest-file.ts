@@ -29,8 +29,8 @@ export interface ManifestDocument {
   /** Plain JSON data of the document, never null. */
   readonly value: unknown;
   /**
-   * Returns the position of the value at `path`, or of the value's field name if `part` is `key`. If the value does not
-   * exist, returns the position of its innermost existing parent.
+   * Returns the position of the value at `path`. If `part` is `key`, returns the position of the value's field name. If
+   * the value does not exist, returns the position of the innermost parent that exists.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
@@ -88,7 +88,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** Patterns of YAML text that Kubernetes' tools reject. A match ends with the first rejected character. */
+/** Forms of YAML text that Kubernetes' tools reject, each with the problem and the remedy that users read. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
@@ -139,7 +139,7 @@ function parseDocuments(text: string): ManifestFile {
       const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
-      // Only aliases cause this error: an alias names no anchor, or expands to too many nodes.
+      // Only an alias causes this error: the alias has no anchor, or it expands to too many nodes.
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
@@ -148,7 +148,7 @@ function parseDocuments(text: string): ManifestFile {
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
 }
 
-/** Problem of a YAML document at a character `offset` in the file. */
+/** Problem of a YAML document. `offset` is the index of the character in the file at which the problem begins. */
 type DocumentProblem = Explanation & { readonly offset: number };
 
 /**
@@ -229,10 +229,13 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** Number with an exponent. A digit must precede the exponent, so `e2` is a string. */
+/**
+ * Matches a number with an exponent, such as `1e2`. Does not match `e2`, which is a string because no digit precedes
+ * the exponent.
+ */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
-/** Integers that Go accepts but YAML 1.1 lacks: `0o10`, `0O10`, `0X1F` and `0B11`. */
+/** Integers in forms that Go accepts but YAML 1.1 does not: `0o10`, `0O10`, `0X1F` and `0B11`. */
 const goInteger: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   identify: () => false,
@@ -299,7 +302,7 @@ function isQuoted(node: Node): boolean {
   return isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE');
 }
 
-/** Returns whether a quoted text has an escape that only JSON allows, such as `\/`. */
+/** Returns whether a quoted string contains an escape sequence that only JSON allows, such as `\/`. */
 function hasJsonEscape(node: Node, text: string): boolean {
   if (!isScalar(node) || node.type !== 'QUOTE_DOUBLE' || !node.range) return false;
   const escapes = text.slice(node.range[0], node.range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];

@@ -25,7 +25,7 @@ export interface ManifestReport {
   readonly passedOver: number;
 }
 
-/** Paths of fields that name Secrets. In a schedule, these fields are in `spec.template`. */
+/** Paths of the fields in which an export names its Secrets. In a schedule, `spec.template` precedes each path. */
 const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
 const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
 const gcsSecret: JsonPath = ['spec', 'destination', 'gcs', 'credentialsSecretRef', 'name'];
@@ -38,8 +38,8 @@ interface Placed {
 }
 
 /**
- * Validates all manifests. Without `wallMs`, skips checks that depend on the time. @param checkSecret checks a Secret
- * with credentials for the log service
+ * Validates all manifests. Without `wallMs`, skips checks that depend on the time.
+ * @param checkSecret checks a Secret with credentials for the log service
  */
 export function checkManifests(
   files: readonly SourceFile[],

@@ -2,7 +2,7 @@
  * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster, it is in the operator's
  * namespace.
  *
- * An unclear value pauses the operator.
+ * An unknown value of `paused` pauses the operator.
  */
 import { isRecord } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
@@ -14,11 +14,11 @@ export const settingsName = 'logfleet-settings';
 export const pausedMember = 'paused';
 
 export interface Pause {
-  /** Value of `paused` that is neither `true` nor `false`, cut to 64 characters. */
+  /** Value of `paused`, cut to 64 characters, if it is neither `true` nor `false`. Otherwise undefined. */
   readonly oddValue: string | undefined;
 }
 
-/** Returns the pause that this value of `paused` causes. Undefined if the value pauses nothing. */
+/** Converts a value of `paused` to a pause. Returns undefined if the value pauses nothing. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
@@ -26,8 +26,8 @@ export function readPause(value: unknown): Pause | undefined {
 }
 
 /**
- * Text that says which ConfigMap pauses the operator, for use after "paused by". Undefined if the ConfigMap pauses
- * nothing.
+ * Names the ConfigMap that pauses the operator, in words for use after "paused by". Returns undefined if the ConfigMap
+ * pauses nothing.
  */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);

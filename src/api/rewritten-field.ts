@@ -12,7 +12,7 @@ const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Matches the whole name of such a field. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns the first needed field that the query overwrites or hides, in lower case. */
+/** Returns the first field that an export needs and that the query overwrites or hides. The field is in lower case. */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
@@ -24,28 +24,30 @@ export function rewrittenField(query: string): string | undefined {
 
 interface OperatorText {
   /**
-   * Text of one query operator. Each quoted string in the text is replaced by a space, unless the string names a field
-   * that exports need.
+   * Text of one query operator. A space replaces each quoted string, except a string that names a field that exports
+   * need.
    */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
 /**
- * Character before and after the index that replaces a quoted text. It is a private-use character, which no query
- * should contain.
+ * Character before and after the index that replaces a quoted text. It is a private-use character, because queries do
+ * not contain such characters.
  */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/** Matches a quoted text that was replaced by a mark, and a `%` before the mark, which begins a quoted field name. */
+/**
+ * Matches the index that replaces a quoted text, with its marks. A `%` before them is also matched, because it begins a
+ * quoted field name.
+ */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
 /** Splits a query at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // While the query is split, each quoted text is replaced by its index between two marks. Otherwise, a pipe in quotes
-  // would split the query.
+  // Each quoted text is replaced by its index, because a pipe in quotes must not split the query.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');
@@ -58,8 +60,8 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the field that an operator creates after `as` or `extract`, if exports need this field. Example: `parse
- * "time=*" as _messagetime`.
+ * Returns the field that an operator overwrites after `as` or `extract`, for example in `parse "time=*" as
+ * _messagetime`. Finds only fields that exports need.
  */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
@@ -79,15 +81,15 @@ function keyIn(outside: string): string | undefined {
 }
 
 /**
- * Returns the field that a named group of a regular expression creates, as in `parse regex "(?<_messagetime>\d+)"`.
- * Fields that exports do not need are ignored.
+ * Returns the field that a named group of a regular expression overwrites, for example in `parse regex
+ * "(?<_messagetime>\d+)"`. Finds only fields that exports need.
  */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);
 }
 
-/** Explains why a query must not overwrite or hide this field. */
+/** Explains to users why a query must not overwrite or hide a field that the export needs. */
 export function rewrittenProblem(field: string): Explanation {
   const problem = `the query overwrites or hides the field ${field}, but logfleet needs this field to prove that no row is missing`;
   return { problem, remedy: 'write another name for the new field' };

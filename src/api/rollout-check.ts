@@ -121,7 +121,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Returns whether `stages` together contain all collectors. Any stage after `stages` would then stay empty. */
+/** Returns whether `stages` already select every collector, so that any later stage stays empty. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -218,8 +218,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // If the maintenance window is not longer than `cutoff`, another check already reports an error, so no warning is
-  // needed.
+  // There is no warning if the maintenance window is not longer than `cutoff`, because another check reports an error.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {

@@ -1,4 +1,4 @@
-/** Problems of the schedule or time zone of a maintenance window. */
+/** Explains what is wrong with a cron schedule or a time zone. */
 
 import { CronSchedule, cronFields } from '../base/cron.ts';
 import { counted } from '../base/number-text.ts';
@@ -34,7 +34,7 @@ const forms: readonly FieldForm[] = [
 const fieldCount = 5;
 const example = '"0 22 * * 1-5"';
 
-/** Returns the problem of a cron schedule, for use after "schedule". Undefined if it is valid. */
+/** Explains what is wrong with a cron schedule. Returns undefined if the schedule is valid. */
 export function scheduleProblem(schedule: string): Explanation | undefined {
   const fields = cronFields(schedule);
   if (fields.length !== fieldCount) {
@@ -52,7 +52,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
-  // If a schedule has no time after the year 2000, it never occurs, because the calendar repeats every 400 years.
+  // The calendar repeats every 400 years, so a schedule that does not fire after the year 2000 never fires.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,
@@ -66,7 +66,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // The error of the cron library croner is dropped, because the checks of single fields give better messages.
+    // The error of the cron library is not shown, because the checks of single fields give better messages.
     return undefined;
   }
 }
@@ -106,7 +106,7 @@ function spellingOf(zone: string): string | undefined {
   return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 
-/** Well-known time zones that Node supports, but that its list of time zones lacks. */
+/** Well-known time zones that Node supports but does not list. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

@@ -69,7 +69,8 @@ function toJsonSchema(schema: StructuralSchema): object {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A CRD's schema cannot list the allowed keys of `matchFields`, so the keys of `matchExpressions` apply to both.
+      // A CRD's schema can list the allowed keys of `matchExpressions`, but not those of `matchFields`. The keys are
+      // the same.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
       return { ...value, properties, additionalProperties: false };
@@ -118,7 +119,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // The value is not reported here, because ajv reports another error for the same value or key.
+      // ajv reports another error for the same value or key, so this error is dropped.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
@@ -203,8 +204,8 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
 }
 
 /**
- * Returns text that tells users how to write a list. `item` is the value that the user wrote instead of a list. It
- * becomes the example in the text, unless the list contains objects.
+ * Returns text that tells users how to write a list. `item` is the value that the user wrote instead of a list. The
+ * text shows this value as an item, unless the items must be objects.
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;

@@ -106,7 +106,7 @@ export const azureMembers = {
   connectionString: 'connectionString',
 } as const;
 
-/** Required key of a Secret for Google Cloud Storage: the JSON file of a service account key. */
+/** Required key of a Secret for Google Cloud Storage. The value is the JSON file of a service account key. */
 export const serviceAccountMember = 'serviceAccountKey';
 
 /** Checks the form of a Secret for Google Cloud Storage. */

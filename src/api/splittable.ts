@@ -11,7 +11,7 @@ export type Splittability =
       readonly isSplittable: false;
       /** Reason why the query cannot be split: a sentence without a full stop. */
       readonly reason: string;
-      /** True if only operators that select or sort rows, such as `limit`, prevent splitting. */
+      /** True if the query could be split without its operators that select or sort rows, such as `limit`. */
       readonly onlyChooses: boolean;
     };
 
@@ -26,13 +26,13 @@ export function splittability(query: string): Splittability {
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**
- * Returns why a query cannot be split. Undefined if it can be split. Query operators that match `overlooked` are not
+ * Returns why a query cannot be split. Returns undefined if it can be split. Operators that match `overlooked` are not
  * checked.
  */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If the quoting is ambiguous, a quoted text may be a part of the query, so it is searched for operators, too.
+  // If it is ambiguous where quotes begin and end, the whole query is searched for operators, including quoted texts.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, would run for the time range of each search instead of the whole time range';
@@ -44,7 +44,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** Replaces texts in double quotes by blanks. A quote after a backslash does not end the text. */
+/** Replaces each text in double quotes by `" "`. A quote after a backslash does not end the text. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*"/g, '" "');
   return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };
@@ -83,8 +83,8 @@ function shown(text: string): string {
 }
 
 /**
- * Does not match the text of an operator with the option `multi`, because `multi` makes several rows from one message
- * (E9).
+ * Matches the text of an operator, unless it contains the option `multi`. This option makes several rows from one
+ * message (E9).
  */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
@@ -105,12 +105,15 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Time slices of a fixed length start at the same times in every search. With a fixed number of time slices, their
-  // start would depend on the time range of the search.
+  // Time slices must have a fixed length, so that they start at the same times in every search. If only their number is
+  // fixed, they depend on the time range of the search.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/** Functions whose result depends only on the values of one row. The function `now`, for example, is not among them. */
+/**
+ * Functions whose result depends only on the values of one row. The function `now` is missing, because its result
+ * depends on the time.
+ */
 const rowFunctions: ReadonlySet<string> = new Set([
   ...['if', 'isnull', 'isempty', 'isblank', 'isnumeric', 'num', 'number', 'tolong', 'toint', 'double', 'long', 'int'],
   ...['abs', 'ceil', 'floor', 'round', 'sqrt', 'log', 'log10', 'exp', 'pow'],
@@ -118,5 +121,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Keywords of conditions in a query. A keyword before a parenthesis is not the name of a function. */
+/** Keywords that can precede a parenthesis in a condition. They are not names of functions. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

@@ -5,7 +5,9 @@
 import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
 
-/** Returns whether the status was written for an earlier export of the same name. */
+/**
+ * Returns whether the status is older than the export, and therefore belongs to an earlier export with the same name.
+ */
 export function isOlderThanResource(
   status: { readonly conditions?: readonly Condition[] } | undefined,
   { creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>,
@@ -14,7 +16,10 @@ export function isOlderThanResource(
   return secondOf(ready?.lastTransitionTime) < secondOf(creationTimestamp);
 }
 
-/** Returns the time in ms for a new status. It is never earlier than the creation of the export. */
+/**
+ * Returns the time in ms for a new status. It is never before the creation of the export, because the status would then
+ * count as outdated.
+ */
 export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>, nowMs: number): number {
   return Math.max(nowMs, Date.parse(creationTimestamp) || nowMs);
 }

@@ -1,14 +1,17 @@
 /** Types for the schemas of the CRDs, and the schema of each kind. */
 
-/** A CEL validation rule of a schema (`x-kubernetes-validations`). */
+/** CEL rule that validates a value of a schema (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  /** Problem that users read if a value violates the rule. Undefined if the remedy alone is clear. */
+  /**
+   * Text that tells users what is wrong with a value that violates the rule. By default, the text says that the value
+   * is not allowed.
+   */
   readonly problem?: string;
   readonly remedy: string;
   /**
-   * Path from the validated value to the field that the error names, such as `.values`. By default, the error names the
-   * validated value.
+   * Path of the wrong field relative to the validated value, such as `.values`. By default, the error names the
+   * validated value itself.
    */
   readonly fieldPath?: string;
 }

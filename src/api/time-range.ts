@@ -108,17 +108,14 @@ const forms =
 /** A time in milliseconds with at most 15 digits, which a double represents exactly. */
 const millisecondsForm = /^\d{1,15}$/;
 /**
- * A time with ten digits is probably in seconds: it then lies between 2001 and 2286. In milliseconds, it would lie in
- * early 1970.
+ * A number with ten digits is probably a time in seconds, between the years 2001 and 2286. In milliseconds, it would be
+ * in early 1970.
  */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * 3_600_000;
-/**
- * Time in ms that is added to a local time near a clock change. The result is always after the clock change, so its UTC
- * offset is the new offset.
- */
+/** Time in ms after which a nearby clock change is certainly over, so that the new UTC offset applies. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 

@@ -10,7 +10,10 @@
  *       END { for (a in w) print a w[a] }' | LC_ALL=C sort | fold -s -w 120 | sed 's/ *$//'
  */
 
-/** Names of time zones. If a word ends in `/`, it is a prefix of all words after it, up to the next such word. */
+/**
+ * Names of time zones in compact form. A word that ends in `/` is a prefix of the words that follow it, up to the next
+ * such word.
+ */
 const compactNames = `
 / CET CST6CDT Cuba EET EST EST5EDT Egypt Eire Factory GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland
 Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK

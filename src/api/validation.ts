@@ -1,5 +1,6 @@
 /**
- * Validates a resource without an API server: metadata, schema, CEL rules, and further checks.
+ * Validates a resource without an API server. Checks the metadata, the schema and the CEL rules, and then what these
+ * cannot express.
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */
@@ -36,8 +37,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // The decoder has already replaced each List by its items, except empty Lists and Lists inside a List. Such Lists are
-  // errors, because kubectl rejects them.
+  // Other Lists were already replaced by their items. An empty List, and a List inside a List, are errors, because
+  // kubectl rejects them.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -84,7 +85,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
 
 const listSuffix = /List$/;
 
-/** Returns whether an API version has logfleet's group, possibly misspelt. */
+/** Returns whether an API version names logfleet's API group, even if the group is misspelt. */
 function namesGroup(version: string): boolean {
   const group = version.split('/', 1).join();
   return group.toLowerCase().includes(apiGroup.split('.', 1).join()) || resembles(group, apiGroup);
@@ -152,9 +153,9 @@ export function validateResource(
 interface KindChecks {
   /** Finds all fields that violate the schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
-  /** Finds problems that neither schema nor CEL can express, in a spec that both accept. */
+  /** Finds problems that neither the schema nor CEL rules can express. The spec must be valid according to both. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Checks one field. This check also runs if other fields have errors. */
+  /** Check of one field that also runs if other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
@@ -174,7 +175,7 @@ const checks: { readonly [K in KindName]: KindChecks } = {
   },
 };
 
-/** Returns whether the value at `path` is part of a rejected value, or contains a rejected value. */
+/** Returns whether the value at `path` is in a rejected value, or contains a rejected value. */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }

@@ -31,8 +31,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches exactly these folders. A new folder causes one more call of `onChange`. A folder that cannot be watched is
-   * still read every `pollMs`.
+   * Watches exactly these folders. A new folder causes a call of `onChange`, because its files may have changed before
+   * the watch began. If a folder cannot be watched, changes in it are found every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -60,11 +60,11 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // A folder that cannot be watched is still read by the next poll.
+      // If a folder cannot be watched, the next poll finds its changes.
     }
   }
 
-  /** Closes the failed watch of one folder. The next call of `follow` watches the folder again. */
+  /** Closes the failed watch of a folder. The next call of `follow` watches the folder again. */
   #forget(folder: string, watcher: FSWatcher): void {
     watcher.close();
     if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);

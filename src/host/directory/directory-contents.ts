@@ -1,12 +1,12 @@
 /**
- * The resources of one or more manifest directories.
+ * Manages the resources of one or more manifest directories.
  *
  * Invariants:
- * - A resource gets its uid when its manifest is first read, and keeps the uid until its state is discarded (D4).
- * - The generation increases with each change of the spec, the resource version with every change.
- * - Each change is written to the disk before any listener is called.
- * - When a manifest becomes invalid, its resource stays as it was (D1, D2).
- * - A resource that the operator created has no manifest. It is deleted with its owner.
+ * - A resource gets its uid when its manifest is first read. It keeps the uid until its state is discarded (D4).
+ * - The generation increases with each change of the spec, and the resource version with each change of the resource.
+ * - Each change is written to the disk before listeners are called.
+ * - When a manifest becomes invalid, its resource does not change (D1, D2).
+ * - A resource that the operator created has no manifest. It is deleted together with its owner.
  */
 
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
@@ -40,13 +40,13 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /**
- * Time in ms that a manifest must be missing before its resource counts as deleted (D3). Editors and `git pull` delete
- * a file and then write it again.
+ * Time in ms for which a manifest must be missing before its resource counts as deleted (D3). The delay is needed
+ * because editors and `git pull` delete a file before they write it again.
  */
 export const deletionDelayMs = 5_000;
 /**
- * Maximum time in ms that the start of the operator waits for manifest files that are still being written (D2). The
- * time is longer than `lossDelayMs`, so that the start also accepts a file from which a user has removed text.
+ * Maximum time in ms that the operator waits at its start for manifest files that are still being written (D2). It is
+ * longer than `lossDelayMs`, so that a file from which a user has removed text is accepted at the start.
  */
 const longestWritingMs = 15_000;
 
@@ -65,11 +65,11 @@ export class DirectoryContents {
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
   /**
-   * Monotonic time in ms at which this process first missed the manifest of an object, by identity of the object. It
-   * contains only objects whose manifest is missing.
+   * Monotonic time in ms at which this process noticed that the manifest of an object is missing, by identity of the
+   * object.
    */
   readonly #missingSinceMs = new Map<string, number>();
-  /** Records of resources whose manifest was deleted and whose state is kept, by uid. */
+  /** Records of resources whose state is kept although their manifest was deleted, by identity of the resource. */
   readonly #retained = new Map<string, ResourceRecord>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
@@ -106,7 +106,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Reads the manifests again. Commands also load the stored records again, because an operator may have changed them.
+   * Reads all manifest files again. Commands also load the resource records again, because an operator may have changed
+   * them.
    */
   refresh(): Promise<void> {
     return this.#exclusively(async () => {
@@ -119,15 +120,12 @@ export class DirectoryContents {
     return this.cache.source(kind);
   }
 
-  /** Current problems with manifests and stored records. */
+  /** Current problems with manifest files and with the stored records of resources. */
   problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
 
-  /**
-   * Called after each reading of the manifests. `hasNewProblems` is true if the problems with manifests or stored state
-   * have changed.
-   */
+  /** Called each time after all manifests were read. `hasNewProblems` is true if the list of problems has changed. */
   protected onReading(_hasNewProblems: boolean): void {}
 
   /** Called when the manifest of a resource was deleted or has returned. */
@@ -165,7 +163,10 @@ export class DirectoryContents {
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
-  /** Returns the state folder (`.logfleet`) of the resource with this uid, if the resource exists. */
+  /**
+   * Returns the state folder (`.logfleet`) that contains the state of a resource. Undefined if no resource has this
+   * uid.
+   */
   stateOf(owner: OwnerRef): StateDirectory | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? undefined : new StateDirectory(directory);
@@ -223,7 +224,7 @@ export class DirectoryContents {
     });
   }
 
-  /** Stops reading and writing. Resolves when the last read or write has ended. */
+  /** Stops reading manifests. Resolves when all reads and writes that have begun are finished. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#nextReading?.timer.cancel();
@@ -255,7 +256,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Adds a record from the disk. If an interrupted move has left two records of a resource, the newer record is used.
+   * Adds a record that was read from the disk. If an interrupted move has left a record in two directories, uses the
+   * newer record.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
@@ -284,7 +286,7 @@ export class DirectoryContents {
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
     for (const id of reading.ids) this.#missingSinceMs.delete(id);
-    // The operator settings are applied first, so that a paused operator starts no work.
+    // The operator settings are applied before the resources, so that a paused operator starts no work on them.
     this.#settings.adopt(reading, (known) => this.#isKept(identifySettings(known), reading));
     const secrets = [...this.#secrets].filter(([id]) => this.#isKept(id, reading));
     this.#secrets = new Map([...secrets, ...reading.secrets]);
@@ -292,7 +294,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners are processed before the resources that they own, because an owned resource is deleted with its owner.
+    // Owners are processed first, because a resource that the operator created is deleted together with its owner.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;
@@ -320,7 +322,7 @@ export class DirectoryContents {
       this.cache.put(created);
       return;
     }
-    // The manifest exists again, so an earlier `logfleet forget` for this resource no longer applies.
+    // The user has restored the manifest, so an earlier `logfleet forget` for this resource no longer applies.
     if (request?.forget) await this.#records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, written);
@@ -350,8 +352,8 @@ export class DirectoryContents {
   }
 
   /**
-   * If the manifest of a deleted resource exists again, returns the kept state. If the new manifest changes an
-   * immutable field, or if a user has run `logfleet forget`, the kept state is discarded instead.
+   * Returns the kept state of a resource whose manifest exists again. Discards the state if the new manifest changes an
+   * immutable field, or if a user has run `logfleet forget`.
    */
   async #revivable(
     id: string,
@@ -362,8 +364,8 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // If an immutable field has changed, such as the query of a SearchExport, the manifest counts as a new resource.
-    // The kept state is then discarded.
+    // A manifest that changes an immutable field, such as the query of a SearchExport, describes a new resource. The
+    // kept state is then discarded.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -371,8 +373,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource whose manifest was not found. If the manifest was certainly deleted, the resource is removed
-   * from the cache, so that no controller acts on it. The resource's state is kept.
+   * Handles a resource whose manifest was not found. If the manifest was deleted, removes the resource from the cache,
+   * so that no controller acts on it. The state of the resource is kept on the disk.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -395,8 +397,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object is kept although no manifest of it was read. The object is kept while its manifest may
-   * still exist (D2). In the operator, it is also kept for `deletionDelayMs` after its manifest disappeared (D3).
+   * Returns whether an object stays although no manifest of it was found. It stays while its manifest may be in an
+   * unreadable file (D2). In the operator, it also stays for `deletionDelayMs` after its manifest disappeared (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;
@@ -474,7 +476,7 @@ export class DirectoryContents {
     return record;
   }
 
-  /** Schedules the next reading of the manifests after this delay, unless an earlier reading is scheduled. */
+  /** Reads the manifests again after `delayMs`, unless an earlier reading is already scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
@@ -521,7 +523,10 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `task` for one resource. An error is added to `failures`, so that the other resources are still processed. */
+/**
+ * Runs `task` for one resource, and adds an error to `failures`. The error of one resource thus does not affect other
+ * resources.
+ */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

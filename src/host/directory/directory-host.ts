@@ -28,8 +28,8 @@ export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Directories of manifests. Each directory stores its state in its own subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
-   * Keys and values from environment variables such as `LOGFLEET_BASE_URL`. They are the content of every Secret that
-   * has no manifest.
+   * Values of environment variables such as `LOGFLEET_BASE_URL`, by Secret key. They replace every Secret that has no
+   * manifest.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
@@ -87,7 +87,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     this.subscribeSettings(() => this.#logSettings());
   }
 
-  /** Messages about manifests that were deleted or have returned since this host was opened. */
+  /** Messages about manifests that were deleted, or that exist again, since this process started. */
   notices(): readonly string[] {
     return this.#notices;
   }
@@ -120,7 +120,8 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 
   /**
-   * Returns the file for Events of a resource. If the resource was deleted, returns the file in the first directory.
+   * Returns the file to which the Events of a resource are written. Events of a deleted resource go to the first
+   * directory.
    */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);

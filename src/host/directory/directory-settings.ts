@@ -12,13 +12,15 @@ import type { OperatorSettings } from '../host.ts';
 /** Location of a manifest: the manifest directory, and the path in this directory. */
 export interface Place {
   readonly directory: string;
-  /** Path of a manifest file, or of an unreadable folder, in the manifest directory. */
+  /**
+   * Path of the manifest file relative to the manifest directory. If a folder is unreadable, the path of this folder.
+   */
   readonly manifest: string;
 }
 
 /**
- * A manifest that was never valid. No policy starts upgrades while such a manifest exists, because it may concern any
- * collector (D1).
+ * A manifest of which logfleet has never read a valid version. It may concern any collector, so no policy starts
+ * upgrades while it exists (D1).
  */
 export interface UnusableManifest extends Place {
   /** True if the manifest may contain the operator's settings. Exports are then paused as well. */
@@ -30,8 +32,8 @@ export interface FoundSettings extends Place {
   /** User or object that paused the operator, as text after "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
   /**
-   * Origin of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file that
-   * may contain settings.
+   * Where the settings come from: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file
+   * that may contain settings.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
@@ -69,8 +71,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings by the settings of the latest reading. A known setting for which `isKept` returns
-   * true stays in effect although the reading does not contain it.
+   * Replaces the operator settings by those that were just read. If an earlier setting was not found, it stays in
+   * effect if `isKept` returns true.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);

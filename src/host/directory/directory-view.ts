@@ -21,10 +21,13 @@ export class DirectoryView extends DirectoryContents {
     false,
   );
 
-  /** Promise of the reading in progress, which all calls of `follow` share. Undefined if none is in progress. */
+  /**
+   * Reading of the manifests that is in progress. All calls of `follow` share it. Undefined if no reading is in
+   * progress.
+   */
   #reading: Promise<void> | undefined;
 
-  /** Opens the view and reads all manifests and stored status. */
+  /** Opens the directories, and reads all manifests and resource records. */
   static async open(options: Omit<DirectoryContentsOptions, 'isOperator'>): Promise<DirectoryView> {
     const view = new DirectoryView({ ...options, isOperator: false });
     await view.open();

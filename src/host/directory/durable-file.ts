@@ -89,8 +89,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents. Node's recursive `mkdir` never returns where no folder can be created, such
- * as in /proc.
+ * Creates a folder and its missing parents. Node's recursive `mkdir` is not used, because it never returns where no
+ * folder can be created, such as in /proc.
  */
 async function makeFolders(folder: string): Promise<void> {
   if (basename(folder) === stateFolderName || (await isFolder(folder))) return;
@@ -114,7 +114,7 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Returns whether the path is a folder. If this is unknown, returns false: the caller's `mkdir` then fails with the
+ * Returns whether the path is a folder. Returns false after an error, because the caller's `mkdir` then fails with the
  * reason.
  */
 export async function isFolder(path: string): Promise<boolean> {

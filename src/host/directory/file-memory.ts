@@ -1,8 +1,8 @@
 /**
- * Stores data about each manifest file, such as digests of its lines. With this data, a restarted operator recognizes a
+ * Stores data about each manifest file, such as digests of its lines, so that a restarted operator recognizes a
  * truncated file. The text itself is not stored, because it may contain a Secret.
  *
- * One file per directory: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
+ * Each directory has one file with this data: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
 import { hash } from 'node:crypto';
 import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
@@ -19,11 +19,11 @@ export interface TextPrint {
   readonly lastLength: number;
   /** Number of lines, without blank lines and comments at the end. */
   readonly significant: number;
-  /** True if the file ends with a line feed. Absent if an older version of logfleet wrote the data. */
+  /** True if the manifest file ends with a line feed. Absent in data from an older version of logfleet. */
   readonly isEnded?: boolean;
 }
 
-/** Stored data about a manifest file, from the last time that logfleet read the complete file. */
+/** Data about a manifest file that is stored when logfleet has read the complete file. */
 export interface FileMemory {
   /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];
@@ -31,8 +31,8 @@ export interface FileMemory {
   readonly refused: readonly string[];
   readonly print: TextPrint;
   /**
-   * Field names of the accepted documents, by identity of the object. Absent if an older version of logfleet wrote the
-   * data.
+   * Outlines (field names without values) of the valid objects in the file, by identity of the object. Absent in data
+   * from an older version of logfleet.
    */
   readonly outlines?: Outline;
 }
@@ -53,7 +53,7 @@ const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
 });
 
 /**
- * Loads the facts about the manifest files of a directory. Returns an empty map if the stored facts are missing or
+ * Loads the stored data about the manifest files of a directory. Returns an empty map if the data is missing or
  * damaged.
  */
 export async function loadMemories(directory: string): Promise<FileMemories> {
@@ -72,8 +72,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns the outlines (names of fields without values) to store for a new text of a file. If logfleet refused a
- * document of the new text, the stored outline of this document stays, because logfleet still uses its earlier version.
+ * Returns the outlines (field names without values) to store for a file. For an invalid object, returns the earlier
+ * outline, because logfleet still uses the earlier version of the object.
  */
 export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemory | undefined): Outline {
   const ids = new Set(refused.map(({ kind, key }) => identify(kind, key)));
@@ -81,10 +81,11 @@ export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemor
 }
 
 /**
- * Compares a new text of a file with the last text that logfleet used. Returns what the new text lacks, in words that
- * follow "it lacks". Returns undefined if nothing is missing, or if logfleet used no document of the last text.
- * Documents that logfleet refused are not compared, because it does not use them. If the name of a document cannot be
- * read, missing documents are not reported.
+ * Finds what a new text of a manifest file lacks, compared with the text that logfleet last used. Returns words that
+ * follow "it lacks", or undefined if nothing is missing.
+ *
+ * Invalid objects are not compared, because logfleet does not use them. If the name of an object cannot be read, no
+ * object is reported as missing.
  */
 export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
   const { outlines = {} } = memory;
@@ -102,8 +103,8 @@ function renderPath([id = '', ...names]: readonly string[]): string {
 }
 
 /**
- * Returns whether `text` is the beginning of an earlier text of the file, so that the file is probably truncated. If
- * only blank lines and comments are missing, the file is not truncated.
+ * Returns whether the file is probably truncated, because `text` is only the beginning of its earlier text. A text that
+ * lacks only blank lines and comments is not truncated.
  * @param print digests of the lines of the earlier text
  */
 export function isCut(text: string, print: TextPrint): boolean {

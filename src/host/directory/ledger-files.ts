@@ -1,5 +1,6 @@
 /**
- * Stores ledgers of resources as files, one for each ledger object (*shard* in code): `{"version":"3","content":"…"}`.
+ * Stores ledgers of resources as files. Each ledger object (*shard* in code) is one file:
+ * `{"version":"3","content":"…"}`.
  *
  * Invariants:
  * - Reads and writes of one ledger never overlap.
@@ -20,9 +21,9 @@ export class LedgerFiles implements LedgerStore {
   readonly #isOperator: boolean;
 
   /**
-   * @param stateOf returns the state folder of the resource with this uid, or undefined if no such resource exists
-   * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing. Other commands accept
-   *   that, because they also read directories on which no operator has run.
+   * @param stateOf returns the state folder of a resource, or undefined if no resource has this uid
+   * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing; other commands also read
+   *   directories without this folder
    */
   constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks, isOperator: boolean) {
     this.#stateOf = stateOf;

@@ -40,10 +40,7 @@ export interface DecodedSecret {
   readonly position: Position;
 }
 
-/**
- * Content of a ConfigMap `logfleet-settings`. It is never refused, because an invalid ConfigMap may still pause the
- * operator.
- */
+/** Content of a ConfigMap `logfleet-settings`. Even an invalid ConfigMap is used, because it may pause the operator. */
 interface DecodedSettings {
   /** Value of `paused` as written in the ConfigMap. */
   readonly paused: unknown;
@@ -62,18 +59,19 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Invalid resources and Secrets in the file. */
   readonly refused: readonly RefusedDocument[];
-  /** Names of the fields of the accepted documents, by identity of the object. Values are left out. */
+  /** Outlines (field names without values) of the valid objects in the file, by identity of the object. */
   readonly outlines: Outline;
   /**
-   * Set if logfleet cannot read the names of all resources in the file: `whole` if it cannot read the file at all,
-   * `part` if it can read only some of the names.
+   * Set if the file may contain resources whose names logfleet cannot read. `whole` means that the whole file is
+   * unreadable, and `part` that a part of it is unreadable.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
 }
 
 /**
- * Returns the last valid spec of a resource. A new spec is compared with it, because immutable fields must not change.
+ * Returns the last valid version of a resource. A new version is compared with it, because immutable fields must not
+ * change.
  */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 
@@ -86,7 +84,7 @@ interface Decoding {
   readonly refused: RefusedDocument[];
   readonly outlines: Record<string, Outline>;
   readonly problems: PlacedFinding[];
-  /** Number of logfleet resources without a readable name. */
+  /** Number of logfleet resources in the file whose name cannot be read. */
   unnamed: number;
 }
 

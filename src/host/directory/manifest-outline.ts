@@ -1,6 +1,6 @@
 /**
- * Outline of a manifest document: the names of its fields, list items and text lines, without their values. Two
- * outlines show what the newer version of a document lacks.
+ * Outline of a manifest: the names of its fields, list items and text lines, without their values. A comparison of two
+ * outlines shows what a newer version of the manifest lacks.
  */
 import { isRecord } from '../../base/record.ts';
 
@@ -22,8 +22,8 @@ export function outlineOf(value: unknown): Outline {
 }
 
 /**
- * Compares two outlines. Returns the path of the first field, list item or text line that is in `before`, but not in
- * `now`. Returns undefined if nothing is missing.
+ * Compares two outlines. Returns the path of the first name that is in `before` but missing in `now`. Returns undefined
+ * if no name is missing.
  */
 export function firstMissing(before: Outline, now: Outline): readonly string[] | undefined {
   for (const [name, inner] of Object.entries(before)) {

@@ -1,5 +1,5 @@
 /**
- * Reads directories of manifests: resources, Secrets, settings, requests of users, and problems.
+ * Reads manifest directories. Finds resources, Secrets, settings and requests of users, and reports problems.
  *
  * Invariants:
  * - An unreadable file deletes no resource, because it may contain any manifest (D2).
@@ -45,12 +45,12 @@ import { StateDirectory } from './state-directory.ts';
  */
 export const quietMs = 1_000;
 /**
- * Time in ms for which a manifest file must stay unchanged before logfleet uses it, if the file lacks a field, item or
- * line of its last used text (D2). A slow process may still be writing the missing text.
+ * Time in ms for which a manifest file must stay unchanged before logfleet accepts that a field, item or line was
+ * removed from it (D2). Before this time, a slow process may still be writing the file.
  */
 export const lossDelayMs = 10_000;
 
-/** Decoded resource, Secret or settings, and the manifest file that contains it. */
+/** Decoded object, and the manifest file that contains it. */
 export interface Found<D> extends Place {
   readonly decoded: D;
 }
@@ -68,21 +68,27 @@ export interface Reading {
   readonly folders: readonly string[];
   /** True if a file has changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
-  /** Returns whether a resource or Secret may still exist, because a manifest is invalid or unreadable. */
+  /**
+   * Returns whether an object may still have a manifest, because its manifest is invalid or because some file is
+   * unreadable.
+   */
   mayExist(id: string): boolean;
 }
 
-/** Data about resources, Secrets and settings that earlier readings found. */
+/** Functions that look up objects from earlier readings. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /** Returns the file that last contained the object with this identity. Undefined if no file is known. */
+  /** Returns the manifest file in which an object was last found. Undefined if no file is known. */
   placeOf(id: string): Place | undefined;
 }
 
 interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
-  /** True in the operator, which waits until a file is completely written. Commands that only read do not wait. */
+  /**
+   * True in the operator, which uses a file only when it is completely written. Other commands read each file
+   * immediately.
+   */
   readonly isOperator: boolean;
 }
 
@@ -95,7 +101,7 @@ interface Gathering {
   readonly problems: PlacedFinding[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
-  /** Files and folders that could not be read completely. */
+  /** Files and folders that are unreadable as a whole or in part. */
   readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: PlacedFinding })[];
   isUnfinished: boolean;
 }
@@ -103,7 +109,7 @@ interface Gathering {
 interface KnownFile {
   /** Modification time and length of the file. */
   readonly version: string;
-  /** Monotonic time in ms at which this process first saw this `version` of the file. */
+  /** Monotonic time in ms at which this process first saw the file in this `version`. */
   readonly sinceMs: number;
   decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
@@ -112,9 +118,9 @@ export class ManifestReader {
   readonly #options: ManifestReaderOptions;
   /** Manifest files that still exist, by path. */
   #files = new Map<string, KnownFile>();
-  /** Stored data about manifest files, by manifest directory. */
+  /** Stored data about the manifest files of each manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Manifest directories whose data in memory is newer than their data on the disk. */
+  /** Manifest directories whose stored data has changed and must be written to the disk. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
@@ -123,7 +129,7 @@ export class ManifestReader {
 
   /**
    * Reads all manifest directories. A file that is still being written counts as unreadable.
-   * @param takesUnfinished false to skip new files that are still being written, if the caller reads again later
+   * @param takesUnfinished false to ignore new files that are still being written, because the caller reads again later
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -158,8 +164,8 @@ export class ManifestReader {
   }
 
   /**
-   * Loads the stored data about the manifest files of a directory. The operator loads the data once. Other commands
-   * load it for each reading, because an operator may have changed it.
+   * Loads the stored data about the manifest files of a directory. The operator loads it only once. Other commands load
+   * it for each reading, because an operator may have changed it.
    */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
@@ -198,7 +204,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid or unreadable manifests of which logfleet has never read a valid version. */
+  /** Returns the invalid and unreadable manifests of which logfleet has never read a valid version. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -220,8 +226,8 @@ export class ManifestReader {
 
   async #scan(directory: string, gathered: Gathering) {
     try {
-      // If the lock is missing, the volume is probably not mounted. Missing manifests then do not count as deleted. Commands
-      // for users may create the state folder, but only an operator that starts creates the lock.
+      // If the lock file is missing, the volume is probably not mounted, so missing manifests must not count as
+      // deleted. The state folder proves nothing, because other commands can create it.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).lockFile);
       return await scanManifests(directory);
     } catch (error) {
@@ -270,8 +276,8 @@ export class ManifestReader {
   }
 
   /**
-   * Decodes the text of a manifest file. If `mayLose` is false, a text that lacks a part of the last used text counts
-   * as unfinished.
+   * Decodes the text of a manifest file. If `mayLose` is false, and the text lacks a field, item or line of the last
+   * used text, the file counts as unfinished.
    */
   #decodeText(
     place: Place,
@@ -304,8 +310,8 @@ export class ManifestReader {
   }
 
   /**
-   * Drops the stored data about a removed file. The data is kept until all resources of this file were deleted or are
-   * in other files.
+   * Drops the stored data about removed files. The data about a file is kept while a resource still belongs to this
+   * file.
    */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
@@ -409,8 +415,8 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
     'logfleet still uses the earlier version';
   const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the text may be
-  // final.
+  // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the user may have
+  // finished the text.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 
@@ -490,8 +496,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A listed file that cannot be opened is usually a link to a missing file. It counts as unreadable, so that its
-    // resources do not count as deleted.
+    // A listed file that cannot be opened is usually a link to a missing file. It counts as unreadable, because its
+    // resources would otherwise count as deleted.
     const isGone = isAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

@@ -1,14 +1,15 @@
 /**
- * Allows only one operator process per manifest directory. The lock file names its holder:
+ * Lock that allows only one operator process per manifest directory. The lock file describes its holder:
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
- * The holder updates the modification time every `heartbeatMs`. Another process may take over the lock of a dead
- * holder:
- * - immediately, if both run in the same machine or container (`scope`), where the process id can be checked,
- * - otherwise when the file has not changed for `silenceMs`.
+ * The holder updates the modification time of the lock file every `heartbeatMs`. Another process may take over the lock
+ * of a dead holder:
+ * - immediately, if both run on the same machine or in the same container (`scope`), where the process id can be
+ *   checked,
+ * - otherwise, when the lock file has not changed for `silenceMs`.
  *
- * Invariant: a process that lost its lock notices at the next heartbeat, or after `silenceMs` if it cannot check the
- * lock file.
+ * Invariant: a process that has lost the lock notices this at its next heartbeat. If it cannot check the lock file, it
+ * gives up the lock after `silenceMs`.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -33,12 +34,12 @@ const maxAttempts = 10;
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Random text by which a process recognizes its own lock file. */
+  /** Random text in the lock file, by which a process recognizes its own lock. */
   readonly token: string;
 }
 
 interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
-  /** Id of the machine or container in which process ids are unique. Only tests set the id. */
+  /** Id of the machine or container in which process ids are unique. Only tests set it here. */
   readonly scope?: string;
 }
 
@@ -50,7 +51,7 @@ export class ProcessLock {
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** Time at which this process last read the lock file and found its own name in it. */
+  /** Time at which this process last found itself as the holder in the lock file. */
   #seenAt: Instant;
   #lost = false;
 
@@ -94,7 +95,7 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
-  /** Calls `listener` when this process loses the lock, or gets the lock back. */
+  /** Calls `listener` when this process loses or regains the lock. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -121,8 +122,8 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
-        // If the lock file is missing, this process may still have the lock: the directory may be unmounted, and a
-        // command may have created its state folder again (D2). The lock then counts as lost after `silenceMs`.
+        // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). The
+        // lock then counts as lost after `silenceMs`.
       } else if (holder !== 'absent') this.#lost = true;
     } catch {
       // If the lock file is unreadable, this process may still have the lock. The lock then counts as lost after
@@ -134,8 +135,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns whether it is certain that no process holds the lock. A lock from another machine or container never counts
- * as free, because its process cannot be checked.
+ * Returns true only if it is certain that no process holds the lock. Returns false for a lock from another machine or
+ * container, because its process cannot be checked.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -163,7 +164,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    // ENOENT means that another process took the lock and deleted this process's temporary file.
+    // ENOENT means that another process has taken the lock and deleted the temporary file of this process.
     if (systemCode(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
@@ -172,7 +173,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Removes the lock file of a dead process. If another process has replaced the file in the meantime, the newer lock
+ * Removes the lock file of a dead process. If another process has created a new lock file in the meantime, the new lock
  * file is restored.
  */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
@@ -276,7 +277,7 @@ export class DirectoryLeadership implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Starts or ends a term of leadership when a lock changes. */
+  /** Updates the leadership after this process has lost or regained a lock. */
   #check(): void {
     const leads = this.isLeader();
     if (leads) this.#term++;

@@ -17,13 +17,13 @@ import type { ResourceKey } from '../host.ts';
 import { listFolder, makeState, readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
-/** Annotations in a user's request. The value is the new value, or `null` to remove the annotation. */
+/** Annotations that a user's request sets. The value `null` removes an annotation. */
 type RequestedAnnotations = Readonly<Record<string, string | null>>;
 
 export interface Request extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
-  /** Author and time of each annotation in the request, if known. */
+  /** Author and time of each annotation in the request, as far as they are known. */
   readonly writers: AnnotationWriters;
   /** True if the request discards the state of a resource whose manifest was deleted. */
   readonly forget: boolean;
@@ -35,7 +35,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations of a resource. Earlier requests stay. */
+/** Stores a user's request to set annotations of a resource. Annotations from earlier requests stay. */
 export async function writeRequest(
   directory: string,
   kind: KindName,
@@ -81,8 +81,8 @@ export async function writeSettingsRequest(
 interface Requests {
   readonly requests: readonly Request[];
   /**
-   * Request of a user to pause or resume the whole operator. Undefined if there is none. An unreadable file counts as a
-   * pause.
+   * User's request to pause or resume the whole operator. Undefined if there is no request. An unreadable request
+   * counts as a pause.
    */
   readonly settings: SettingsRequest | undefined;
   /** Paths of files that contain no valid request. */
@@ -163,5 +163,5 @@ function decodeWriter({ by, time }: StoredWriter): AnnotationWriter {
   };
 }
 
-/** Maximum length in characters of a user's name. It is the maximum length of a field manager in a cluster. */
+/** Maximum length in characters of a user's name. Names of field managers in a cluster have the same maximum length. */
 const maxNameLength = 128;

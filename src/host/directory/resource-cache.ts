@@ -1,4 +1,4 @@
-/** Cache of a directory's resources in memory, to which controllers subscribe. */
+/** Cache in memory of the resources in manifest directories. Controllers subscribe to its changes. */
 
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -56,7 +56,7 @@ export class ResourceCache {
   }
 }
 
-/** Returns a text that identifies an object by kind, namespace and name. */
+/** Returns a text that identifies an object. It consists of the kind, namespace and name. */
 export function identify(kind: string, key: ResourceKey): string {
   return `${kind}/${keyText(key)}`;
 }

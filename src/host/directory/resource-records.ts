@@ -21,11 +21,11 @@ export interface ResourceRecord {
   readonly retainedSince?: string;
 }
 
-/** Functions that load, save, move and remove the stored state of resources. */
+/** Functions that load, save, move and remove resource records. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
-  /** Loads all records of a directory. An invalid file is reported and not changed. */
+  /** Loads all resource records of a directory. An invalid file is reported as a problem, and stays unchanged. */
   async load(
     directory: string,
   ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }> {
@@ -46,7 +46,7 @@ export const recordFiles = {
     return { records, problems };
   },
 
-  /** Saves the record of a new resource, and removes ledgers of deleted resources with the same name. */
+  /** Saves the record of a new resource. Removes ledgers that a deleted resource with the same name has left. */
   async create(record: ResourceRecord): Promise<void> {
     const { directory, resource } = record;
     await removeDurably(new StateDirectory(directory).ledgersFolder(resource.kind, resource.metadata));
@@ -58,7 +58,7 @@ export const recordFiles = {
     await writeDurably(path, `${JSON.stringify({ manifest, retainedSince, resource }, undefined, 2)}\n`);
   },
 
-  /** Moves the record, ledgers and requests of a resource to another directory. Resolves to the moved record. */
+  /** Moves the record, ledgers and requests of a resource to another manifest directory. Resolves to the new record. */
   async move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     const { kind, metadata } = record.resource;
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
@@ -66,8 +66,8 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // After a crash at this point, the resource has a record in both directories. The next start uses the record in the
-    // directory that contains the manifest.
+    // If the process ends here, both directories contain a record of the resource. The next start then uses the record
+    // in the directory that contains the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
@@ -79,7 +79,7 @@ export const recordFiles = {
     await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // The record is removed last, so that the next start can finish the removal after a crash.
+    // The record is removed last, so that the next start finds it after a crash and finishes the removal.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -141,12 +141,12 @@ export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * Notice for users that the manifest of a resource was deleted, or exists again. logfleet keeps the state of a deleted
- * resource. A new manifest with the same name continues from that state (D4).
+ * Notice for users that a manifest was deleted, or exists again. logfleet keeps the state of a resource without a
+ * manifest, and continues from this state when the manifest exists again (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';
-  /** Record of the resource that was stored while the manifest was missing. */
+  /** Record with the kept state of the resource. */
   readonly record: ResourceRecord;
 }
 
@@ -156,8 +156,8 @@ export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
 }
 
 /**
- * Renders a notice about a deleted or returned manifest.
- * @param forget command that discards the state
+ * Renders a notice for users.
+ * @param forget command that discards the kept state
  */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
   const { directory, manifest, retainedSince, resource } = record;

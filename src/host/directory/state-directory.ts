@@ -51,17 +51,20 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders that may be changed only by the operator process that holds the directory's lock. */
+  /** Folders that only the operator process with the lock may change. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }
 
-  /** File with the users' request for one resource. A resource name cannot contain the separator `_`. */
+  /**
+   * File with the users' requests for one resource. The separator `_` is unambiguous, because resource names cannot
+   * contain it.
+   */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
   }
 
-  /** File with the users' request for the whole operator. No file of a resource has this name. */
+  /** File with the users' request for the whole operator. No request file of a resource can have this name. */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');
   }
@@ -74,7 +77,7 @@ export class StateDirectory {
     return join(this.statusFolder(kind), safe(namespace), `${safe(name)}.json`);
   }
 
-  /** Folder with the ledgers of all resources that have had this kind, namespace and name. */
+  /** Folder with the ledgers of all resources, present and earlier, with this kind, namespace and name. */
   ledgersFolder(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.folder, 'ledgers', kind, safe(namespace), safe(name));
   }
