@@ -1,9 +1,9 @@
 /**
- * Interface between the reconcilers and the place that stores resources: an API server (`kubernetes/`) or manifest
- * files (`directory/`).
+ * Interface between the reconcilers and the store of resources: an API server (`kubernetes/`) or manifest files
+ * (`directory/`).
  *
- * Resources are read from a cache that may be outdated. A write fails with `host.conflict` (handling `backoff`) if the
- * resource changed since it was read. No method waits until the cache contains a write.
+ * Reads come from a cache that may be outdated. A write fails with `host.conflict` (handling `backoff`) if the resource
+ * has changed since it was read. A write may end before the cache contains its result.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
@@ -16,12 +16,9 @@ export interface ResourceKey {
   readonly name: string;
 }
 
-/** Cache of all resources of one kind, updated until the host is closed. */
+/** Cache of all resources of one kind. The host keeps it up to date until the host is closed. */
 export interface ResourceSource<R> {
-  /**
-   * True when the cache contains all resources. Until then, `list` and `get` may miss resources. When the first list is
-   * complete, the value becomes true before listeners are called for the last resource of the list.
-   */
+  /** True when the cache contains all resources. Until then, `list` and `get` may miss resources. */
   synced(): boolean;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;
@@ -48,12 +45,12 @@ export interface NewResource<K extends KindName> {
 }
 
 /**
- * Result of the creation of a resource. `exists`: the owner already owns this resource. `taken`: the resource exists,
- * and the owner does not own it.
+ * Result of the creation of a resource. `exists` means that the owner already owns a resource of this name. `taken`
+ * means that a resource of this name exists, but the owner does not own it.
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
-/** One of the objects in which the ledger of a resource is stored. */
+/** Object that stores a part of a resource's ledger. */
 export interface LedgerShard {
   /** Text of the ledger object, at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
@@ -92,7 +89,7 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** Checks the size of a ledger object. Fails with `ledger.full` if the object is too large. */
+/** Throws `ledger.full` if the content of a ledger object is too large. */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
   const bytes = Buffer.byteLength(content);
@@ -121,7 +118,7 @@ export interface EventSink {
 export interface SecretReader {
   /** Returns the decoded keys and values of a Secret, or undefined if the Secret does not exist. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
-  /** Returns whether environment variables can replace the Secret. */
+  /** Returns whether values from environment variables are used instead of this Secret. */
   takesVariables?(key: ResourceKey): boolean;
 }
 
@@ -130,11 +127,10 @@ export interface SecretReader {
  * process notices after a long suspension that its leadership has ended.
  */
 export interface Leadership {
-  /** True while this process leads. Its leadership ends some time before another process may take over. */
+  /** True while this process leads. The leadership ends before another process can become the leader. */
   isLeader(): boolean;
   /**
-   * Number of times that this process became leader. Data that the process read in an earlier term of leadership may be
-   * outdated.
+   * Number of times that this process has become the leader. If the number has increased, earlier data may be outdated.
    */
   term(): number;
   /** True if the former leader did not release the Lease or lock, for example because it crashed (B6). */
@@ -143,14 +139,14 @@ export interface Leadership {
   subscribe(listener: () => void): () => void;
 }
 
-/** Operator-wide settings of the ConfigMap `logfleet-settings`. */
+/** Settings of the whole operator, which come from the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
   /**
    * User or object that paused the operator, as text after "paused by"; undefined without a pause. A paused operator
    * starts no new work, and running work continues.
    */
   readonly pausedBy?: string | undefined;
-  /** Explains why an unusable manifest stops all upgrades (D1), and what to do. */
+  /** Explains that an unusable manifest stops all upgrades (D1), and what to do. Undefined if upgrades may start. */
   readonly upgradesBlocked?: string | undefined;
 }
 
@@ -161,14 +157,14 @@ export interface Host {
    * resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Tells the host that the stored status of a resource was checked and is up to date. */
+  /** Called when a reconcile finds that the stored status of a resource is already up to date. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Creates a resource in the namespace of its owner. The new resource may be missing in the cache for some time. Fails
    * with `host.refused` (handling `stall`) if the spec or metadata is invalid.
    */
   create<K extends KindName>(resource: NewResource<K>): Promise<Creation>;
-  /** Returns whether `remove` can delete this resource. Manifest files of users cannot be deleted. */
+  /** Returns whether `remove` can delete this resource. It never deletes a user's manifest file. */
   canRemove(resource: AnyResource): boolean;
   /**
    * Deletes the resource with this uid and resource version. Succeeds if the resource is gone. Fails with

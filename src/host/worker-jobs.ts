@@ -1,7 +1,7 @@
 /** Interface to the Kubernetes Jobs in which exports run, and to their pods. A directory of manifests has no Jobs. */
 import type { LogfleetError } from '../base/errors.ts';
 
-/** Label of Jobs and pods with the uid of their export. */
+/** Label of Jobs and pods. Its value is the uid of the export to which the Job or pod belongs. */
 export const exportLabel = 'logfleet.dev/export-uid';
 
 /** Labels of a Job's pods: the name of the Job, and the index of the pod. */

@@ -15,7 +15,7 @@ import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-ap
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
-  /** Aborts the call, which then rejects with the signal's reason. */
+  /** Signal that aborts the call. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
 }
@@ -138,7 +138,7 @@ export class ApiClient {
   }
 }
 
-/** Returns a signal that is aborted at the deadline, or with `outer`. `close` cancels the deadline. */
+/** Returns a signal that is aborted after `deadlineMs`, or when `outer` is aborted. `close` cancels the timer. */
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {

@@ -26,7 +26,7 @@ export function hasCode(error: unknown, code: string): error is LogfleetError {
   return error instanceof LogfleetError && error.code === code;
 }
 
-/** Returns the remedy for a kind that the API server does not know. `place` names the server. */
+/** Explains to users that the API server does not know a kind, and what to do. `place` names the API server. */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;

@@ -28,9 +28,12 @@ import type {
 /** Time in ms for which idle connections stay open. Longer than the interval between renewals of the Lease. */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
-/** Maximum age in ms of credentials for the API server. */
+/** Time in ms after which credentials for the API server are read again. */
 const credentialsFreshMs = 10_000;
-/** Maximum length of a line of a watch. Each line contains one object, and etcd accepts objects of at most 1.5 MiB. */
+/**
+ * Maximum length of a line of a watch in characters. Real lines are shorter, because each line contains one object, and
+ * etcd accepts objects of at most 1.5 MiB.
+ */
 const longestLine = 16 * 1024 * 1024;
 
 interface Prepared {
@@ -47,7 +50,7 @@ export class UndiciKubeApi implements KubeApi {
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
 
-  /** Fails with `host.misconfigured` if the kubeconfig names no cluster, or an invalid address. */
+  /** Throws `host.misconfigured` if the kubeconfig names no cluster, or if the address of the cluster is invalid. */
   constructor(target: ClusterTarget, clock: Clock) {
     const url = target.server === undefined ? null : URL.parse(target.server);
     if (!url) throw misconfigured(target.context, target.server);
@@ -97,7 +100,7 @@ export class UndiciKubeApi implements KubeApi {
     return { dispatcher: this.#dispatcher(credentials.connection), options };
   }
 
-  /** Discards refused credentials, so that the next request reads them again. */
+  /** Discards the credentials if the API server has refused them (401), so that the next request reads them again. */
   #discardRefused(status: number): void {
     if (status === 401) this.#credentials = undefined;
   }
@@ -119,8 +122,8 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The new object is stored although its content is equal. If the next request passes the same object, it suffices
-      // to compare references, which is fast.
+      // The content is equal, but the object is new. It is stored, because the next comparison is then fast: the
+      // references are equal.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
@@ -212,8 +215,7 @@ async function wholeAnswer(
   dispatcher.dispatch(options, {
     onRequestStart: (started) => {
       controller = started;
-      // The caller may have aborted the request while it waited for a free connection. In this case, the request must
-      // not be sent.
+      // If the caller aborted the request while it waited for a free connection, the request must not be sent.
       if (signal.aborted) abort();
     },
     onResponseStart: (_, status, headers) => {

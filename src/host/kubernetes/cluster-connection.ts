@@ -1,8 +1,8 @@
 /**
- * Finds the cluster that a command connects to: from `--kubeconfig` and `--context`, else from `KUBECONFIG` and
- * `~/.kube/config`, else from the pod's service account.
+ * Finds the cluster that a command connects to. Uses `--kubeconfig` and `--context` if they are given, otherwise
+ * `KUBECONFIG` or `~/.kube/config`, and otherwise the service account of the pod.
  *
- * The library client-node takes more than half a second and 60 MiB to load, so it is loaded only when needed.
+ * The library client-node is loaded only when needed, because this takes more than half a second and 60 MiB.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -54,8 +54,8 @@ async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
 }
 
 /**
- * Returns whether a kubeconfig is the placeholder that client-node creates if it finds neither a kubeconfig nor the
- * service account of a pod.
+ * Returns whether a kubeconfig is only a placeholder. client-node creates a placeholder if it finds neither a
+ * kubeconfig nor the service account of a pod.
  */
 function isMadeUp(config: KubeConfig): boolean {
   return (

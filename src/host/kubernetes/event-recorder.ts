@@ -1,12 +1,12 @@
 /**
- * Publishes changes of resources as Events, which `kubectl describe` shows.
+ * Publishes changes of resources as Kubernetes Events, which `kubectl describe` shows.
  *
  * Invariants:
- * - Each Event is also a line of the log.
- * - Publishers never wait for an Event and never fail because of it.
- * - A message that is repeated within ten minutes increases the count of the first Event.
- * - A resource may publish 25 new Events, then one per 12 s. The queue holds 200 Events. Further Events are dropped and
- *   counted.
+ * - Each Event is also written to the log.
+ * - Callers never wait for an Event, and never fail because of it.
+ * - If a message is repeated within ten minutes, the count of the first Event increases.
+ * - For each resource, 25 new Events are published immediately, and then one every 12 s. The queue holds 200 Events.
+ *   Further Events are dropped and counted.
  */
 
 import { apiVersion } from '../../api/kinds.ts';
@@ -53,7 +53,7 @@ interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
   /** Name of this process, shown as the reporting instance of Events. */
   readonly identity: string;
-  /** Called with each published Event, even if it is not delivered. */
+  /** Called for each published Event, even if the Event is not delivered. */
   readonly onEvent?: EventListener | undefined;
 }
 
@@ -92,7 +92,7 @@ export class EventRecorder implements EventSink {
     else log.info('state of a resource changed', fields);
   }
 
-  /** Delivers queued Events for at most `graceMs`, then drops the others. */
+  /** Delivers queued Events for at most `graceMs`. Events that are left after this time are dropped. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -161,8 +161,8 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // The API server deletes each Event after an hour. If it has deleted this Event, the next attempt creates the
-        // Event again.
+        // The API server deletes Events after an hour. If it has deleted this Event, the next attempt creates the Event
+        // again.
         if (code === 'host.gone') series.created = false;
         const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {
@@ -185,7 +185,7 @@ export class EventRecorder implements EventSink {
     try {
       await this.#options.client.call({ ...call, body: this.#render(series) });
     } catch (error) {
-      // The name is unique, so a conflict means that an earlier attempt created the Event.
+      // The name of the Event is unique, so a conflict means that an earlier attempt has created this Event.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
     series.created = true;
@@ -218,7 +218,7 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/** Removes the least recently used entry if the map has more than `limit` entries. */
+/** If the map has more than `limit` entries, removes the first entry, which is the least recently used one. */
 function dropOldest(map: Map<string, unknown>, limit: number): void {
   const oldest = map.keys().next();
   if (map.size > limit && !oldest.done) map.delete(oldest.value);

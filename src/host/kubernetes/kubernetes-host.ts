@@ -28,7 +28,10 @@ import { ConcurrencyLimit, createResource, removeResource, writeStatus } from '.
 import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;
-/** Maximum number of concurrent status writes. More would only make each write slower. */
+/**
+ * Maximum number of concurrent status writes. A larger number would slow down each write, without more writes per
+ * second.
+ */
 const writesAtOnce = 4;
 /**
  * Maximum duration in ms of one list, watch or renewal of the Lease. After this time, the background loop counts as
@@ -60,10 +63,10 @@ interface KubernetesHostOptions extends Ports {
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
-/** A kind of resource that the operator follows, and the cache of its resources. */
+/** Cache of a kind of resource, and the reflectors that keep the cache up to date. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
-  /** Resources in the cache, except those on which another operator acts. */
+  /** Resources in the cache on which no other operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
 }
@@ -84,7 +87,7 @@ export class KubernetesHost implements Host {
   readonly #entries: OperatorEntries;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
-  /** Background loops, which run until the host is stopped. */
+  /** Promises of the background loops. They resolve when the host is stopped. */
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
@@ -195,12 +198,15 @@ export class KubernetesHost implements Host {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
-  /** True if all followed resources were listed, and no list of Jobs is missing. */
+  /** True if all resources that the operator follows, and the Jobs that a new leader needs, have been listed. */
   ready(): boolean {
     return this.unready().length === 0;
   }
 
-  /** Messages about resources and Jobs that could not be listed yet, with remedies. */
+  /**
+   * Returns a message for each kind of resource that is not listed yet. The message contains the reason, if it is
+   * known.
+   */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
       .filter(([, { cache }]) => !cache.synced())
@@ -215,7 +221,10 @@ export class KubernetesHost implements Host {
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
   }
 
-  /** Starts to list and watch a kind when the kind is first used. Unused kinds need no CRD and no rights. */
+  /**
+   * Starts to list and watch a kind of resource when it is first used, because an unused kind may lack its CRD or
+   * rights.
+   */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
     if (known) return known as unknown as Followed<K>;
@@ -245,7 +254,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Lists resources only after the operator settings were read. Otherwise every resource would briefly report a pause.
+   * Lists resources only after the operator settings were read, because every resource would otherwise be paused for a
+   * moment.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

@@ -26,16 +26,14 @@ import type { ApiClient, KubeObject } from './api-client.ts';
 import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/**
- * Time in ms after the leader's last write of the Lease. Until this time has passed, no other process takes the Lease.
- */
+/** Duration of the Lease in ms. Another process takes over the Lease only if it has not changed for this time. */
 export const leaseDurationMs = 15_000;
 /** Time in ms for which this process leads after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms before a failed renewal of the Lease is repeated, and maximum duration in ms of each request. The values
- * are so short that three attempts fit into the time before the leadership ends.
+ * Delay in ms before a failed renewal of the Lease is repeated. Together with `callDeadlineMs`, it allows three
+ * attempts before the leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -52,7 +50,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Content of the Lease, and the time at which this process first saw this content. */
+/** Content of the Lease, and the monotonic time in ms at which this process first saw this content. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -76,19 +74,15 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /**
-   * Monotonic time in ms at which this process first noticed that the Lease is missing. Undefined while the Lease
-   * exists.
-   */
+  /** Monotonic time in ms at which this process first found no Lease. Undefined if the Lease exists. */
   #absentSinceMs: number | undefined;
-  /** Metadata of the Lease for the next write; undefined if the Lease must be read first. */
+  /** Metadata of the Lease, for the next write. Undefined if the Lease must be read before it is written. */
   #stored: Lease['metadata'] | undefined;
   /** Time at which the last successful renewal of the Lease was sent. Undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if the Lease may name this process as its holder, because even a write that got no answer may have taken
-   * effect.
+   * True if this process has sent a write of the Lease. The Lease may then name this process, even if no answer came.
    */
   #wrote = false;
   #term = 0;
@@ -194,8 +188,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease. It may if the Lease has no holder, names this process as holder,
-   * or has expired. If the Lease does not exist, it may after `renewDeadlineMs`.
+   * Returns whether this process may write the Lease. It may if the Lease has no holder, already names this process, or
+   * has expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -211,8 +205,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // The takeover counts as forced if the Lease still names another process, or if no Lease exists. In both cases, the
-    // former leader has not released the Lease.
+    // If the Lease names another process, or does not exist, the former leader has not released it. The takeover then
+    // counts as forced.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
@@ -253,8 +247,8 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // The delay is rounded up. A timer that fires too early would find that this process still leads, so it would not
-    // end the leadership.
+    // The delay is rounded up, because this process still leads shortly before the deadline. A timer that fires then
+    // would not end the leadership.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -296,7 +290,10 @@ export class LeaseElection implements Leadership {
   }
 }
 
-/** Leadership for `--no-leader-election`: this process always leads. It assumes that the former process crashed. */
+/**
+ * Leadership for `--no-leader-election`: this process always leads. Its start counts as a forced takeover, because the
+ * former process may have crashed.
+ */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
 }

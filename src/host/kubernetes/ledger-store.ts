@@ -1,11 +1,13 @@
 /**
- * Stores each ledger object (*shard* in code) as a Kubernetes resource of the kind `Ledger` (U1). Form of its name:
+ * Stores each ledger object (*shard* in code) as a Kubernetes resource of the kind `Ledger` (U1). The name of a Ledger
+ * has this form:
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
  * - Kubernetes deletes a Ledger together with the resource that owns it.
- * - A Ledger contains the uid of its owner, so a resource that is created again starts without a ledger.
+ * - A Ledger contains the uid of its owner. A resource that is created again has another uid, so it starts without a
+ *   ledger.
  * - Each write is one request with an optimistic lock.
  */
 import { createHash } from 'node:crypto';
@@ -19,13 +21,13 @@ import { hasCode, notInstalled } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { fieldManager, metadataOnly } from './status-writer.ts';
 
-/** Maximum length of the owner's name in the name of a Ledger: 253 characters, minus the suffix. */
+/** Maximum length of the owner's name in the name of a Ledger. Kubernetes allows 253 characters for the whole name. */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** List of all Ledgers, read once after a start. Without this list, each Ledger is read by name. */
+  /** List of all Ledgers, which is read once after a start. If it is absent, each Ledger is read by name. */
   readonly startList?: LedgerStartList;
   /** Returns the owner of a ledger from the cache. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
@@ -88,7 +90,7 @@ export class KubernetesLedgerStore implements LedgerStore {
     }
   }
 
-  /** Returns the content of the Ledger with this name, if it exists. */
+  /** Reads the Ledger with this name. Returns undefined if the Ledger does not exist. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     const ledger = await this.#options.client.findObject<LedgerObject>(objectPath('ledgers', namespace, name));
     return ledger && decodeLedger(ledger);
@@ -108,7 +110,10 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
   throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 
-/** Throws if the ledger of a policy may be in ConfigMaps, where older logfleet versions stored ledgers (U1). */
+/**
+ * Throws if the ledger of a policy may still be in ConfigMaps, where older versions of logfleet stored it (U1). This
+ * version cannot read these ConfigMaps.
+ */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
   const { ledgerFormat, rollout, history = [] } = resource.status;
@@ -152,21 +157,27 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a ledger object that is kept in memory. Longer objects are read by name. */
+/**
+ * Maximum length in characters of a ledger object that is kept in memory. A longer object is read by name when it is
+ * needed.
+ */
 const maxKeptLength = 64 * 1024;
 /**
  * Maximum total length, in characters, of the ledger objects that are kept in memory. All other objects are read by
  * name when they are needed.
  */
 const maxKeptTotal = 32 * 1024 * 1024;
-/** Number of Ledgers on the first page of a list. The number is small, because each Ledger may have 512 KiB. */
+/**
+ * Number of Ledgers on the first page of a list. It is small, because the size of the Ledgers is unknown, and each can
+ * have 512 KiB.
+ */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
 
 interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** True to list all namespaces at once, false to list each namespace separately. */
+  /** True if one list contains the Ledgers of all namespaces. False if each namespace has its own list. */
   readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
@@ -178,11 +189,11 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Contents of the Ledgers in the list. They are dropped after `endsAtMs`, because they use much memory. */
+  /** Ledgers in the list. Undefined after `endsAtMs`, because the Ledgers use much memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * Ledgers that must be read by name, because the list does not contain their current content. An entry is the API path
-   * of a Ledger, or the uid of an owner, which stands for all Ledgers of that owner.
+   * Ledgers that must be read by name, because the list may not contain their current content. An entry is the API path
+   * of one Ledger, or the uid of an owner. A uid stands for all Ledgers of the owner.
    */
   readonly byName: Set<string>;
 }
@@ -199,7 +210,7 @@ interface Listing {
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists of Ledgers by namespace. The key `undefined` stands for all namespaces. */
+  /** Lists of Ledgers, by namespace. The list with the key `undefined` contains the Ledgers of all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {
@@ -207,8 +218,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the listed content of a Ledger, undefined if the Ledger does not exist, or `unknown` if it must be read by
-   * name.
+   * Returns a Ledger from the list, or undefined if the Ledger does not exist. Returns `unknown` if the Ledger must be
+   * read by name.
    */
   async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
     const listing = this.#current(owner);
@@ -225,7 +236,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Marks the listed Ledgers of an owner as outdated, because the process writes one of them. */
+  /** Called when the listed Ledgers of an owner may be outdated. They are then read by name. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
@@ -234,7 +245,10 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** Returns the list of Ledgers of the current term of leadership. Undefined if this process is not the leader. */
+  /**
+   * Returns the list of Ledgers that this process has read in the current term of leadership. Undefined if this process
+   * has never been the leader.
+   */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();
@@ -252,7 +266,7 @@ export class LedgerStartList {
     const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
     shards.catch(() => {
-      // If the list fails, the next read requests the list of Ledgers again.
+      // After a failure, the next read requests the list again.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;

@@ -30,7 +30,7 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Fields of a resource's status that name its operators. These fields are hidden from reconcilers. */
+/** Parts of a resource's status that are about operators. Reconcilers do not see these parts. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
@@ -38,33 +38,30 @@ interface Hidden {
 
 interface OtherOperator {
   /**
-   * Monotonic time in ms at which the other operator last changed one of its entries. -Infinity if no change was seen
-   * yet.
+   * Monotonic time in ms at which this process last saw that the other operator changed an entry. -Infinity if it has
+   * seen no change yet.
    */
   readonly heardAtMs: number;
   /**
-   * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if no
-   * question is unanswered.
+   * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if the other
+   * operator has answered, or was not asked.
    */
   askedAtMs?: number;
-  /** True if the other operator was asked whether it still runs, and did not answer within `answerMs`. */
+  /** True if the other operator was asked whether it still runs, and has not answered within `answerMs`. */
   isGone?: boolean;
 }
 
 /**
- * Maximum time in ms for the answer to the question whether another operator still runs. The time is long enough for an
- * operator that must first elect a new leader.
+ * Maximum time in ms until another operator must answer that it still runs. The time is long enough for the election of
+ * a new leader.
  */
 export const answerMs = 60_000;
-/**
- * Time in ms for which another operator may leave its entries unchanged. After this time, this operator asks it whether
- * it still runs.
- */
+/** Time in ms after which a silent operator is asked whether it still runs. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**
  * Delay in ms between a change of a resource and the check of the operators' entries in its status. Without the delay,
- * the cache could still contain the former version of the resource.
+ * the check could read the former version of the resource from the cache.
  */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
@@ -76,26 +73,29 @@ interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
   readonly leadership: Leadership;
   readonly resources: () => Iterable<AnyResource>;
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource. `show` adds the operators' entries to the written status. */
+  /** Writes the status of a resource, including the operators' entries that `show` adds. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
 export class OperatorEntries {
   readonly #options: OperatorEntriesOptions;
   /**
-   * Other operators, by the key that `otherKey` returns. The key contains the operator's name and the namespace of a
-   * resource, because an operator can stop following one namespace and still follow another.
+   * Other operators, by name and namespace (see `otherKey`). The namespace is part of the key, because an operator can
+   * stop following one namespace and continue to follow another.
    */
   readonly #others = new Map<string, OtherOperator>();
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
   /**
-   * Time at which this operator first followed a resource that another operator also follows: the earliest `since` in
-   * its entries. Undefined if there was no such resource.
+   * Earliest `since` in the entries of this operator. It decides which operator acts on the resources that both follow.
+   * Undefined if this operator has no entries.
    */
   #since: string | undefined;
-  /** Resource to whose status this process writes the question whether the other operators still run. */
+  /**
+   * Resource whose status asks the other operators whether they still run, while this status is being written.
+   * Otherwise undefined.
+   */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -115,7 +115,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Removes the operators' entries from the status of a resource that was read from the API server.
+   * Removes the operators' entries from the status of a resource that was read from the API server. Learns from the
+   * entries which other operators run.
    * @param before last known version of the resource
    */
   hide<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
@@ -129,7 +130,7 @@ export class OperatorEntries {
     return bare;
   }
 
-  /** Returns the resource with a status that contains the entries of all running operators. */
+  /** Returns the resource with the entries of all running operators in its status. */
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);
@@ -147,7 +148,7 @@ export class OperatorEntries {
     return { ...resource, status: { ...status, conditions } };
   }
 
-  /** Returns a view of the cache without the resources on which another operator acts. */
+  /** Returns a view of the cache that contains only resources on which no other operator acts. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = getOrAdd(this.#listeners, kind, () => new Set());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
@@ -171,7 +172,10 @@ export class OperatorEntries {
     };
   }
 
-  /** Returns whether another operator acts on the resource or its owner. */
+  /**
+   * Returns whether another operator acts on the resource. The operator that acts on an owner also acts on the
+   * resources of this owner.
+   */
   #isForeign(resource: AnyResource): boolean {
     if (this.#others.size === 0) return false;
     const { namespace, owner } = resource.metadata;
@@ -184,8 +188,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether another operator acts on the resources of this namespace. That operator then also acts on a new
-   * resource, whose status contains no entry of an operator yet.
+   * Returns whether another operator acts on the resources of this namespace. This decides about a new resource, whose
+   * status contains no entries yet.
    */
   #isForeignNamespace(namespace: string): boolean {
     for (const each of this.#options.resources()) {
@@ -219,8 +223,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Finds out which other operators run, from the entries in the status of a resource. If an entry has changed, the
-   * operator that wrote it is still running.
+   * Learns from the entries in the status of a resource which other operators run. An operator runs if its entry has
+   * changed.
    */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
@@ -228,8 +232,8 @@ export class OperatorEntries {
     const known = this.#foreign(before);
     const own = this.#own(resource);
     if (own) this.#since = this.#earliest(own.since);
-    // Another operator has removed the entry of this operator, because this operator did not answer. This operator gets
-    // a new `since`, as if it had just started.
+    // Another operator has removed this operator's entry, because this operator did not answer in time. This operator
+    // then gets a new `since`, as after a start.
     else if (this.#own(before)) this.#since = undefined;
     for (const { name, seen } of foreign) {
       const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
@@ -257,8 +261,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric of other operators. If an operator appeared or disappeared, calls the listeners for each
-   * resource whose acting operator may have changed.
+   * Updates the metric that counts other operators. If `isChanged` is true, calls the listeners for each resource on
+   * which another operator may act now.
    */
   #announce(isChanged: boolean): void {
     const running = [...this.#others].filter(([, { isGone }]) => !isGone).map(([key]) => key.split(' ')[0]);
@@ -283,8 +287,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Marks each operator that did not answer in time as gone. Then writes this operator's entry to each resource whose
-   * entry is missing or outdated, and asks silent operators whether they still run.
+   * Marks each operator that did not answer in time as gone. Then writes the entries of this operator that are missing
+   * or outdated, and asks silent operators whether they still run.
    */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
@@ -333,11 +337,11 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry to a resource that another operator also follows. It must in
-   * each of these cases:
-   * - The entry is missing, or its `since` is too late.
+   * Returns whether this operator must write its entry to a resource that another operator also follows. This is
+   * necessary in each of these cases:
+   * - The entry of this operator is missing, or its `since` is too late.
    * - Another operator has asked whether this operator still runs.
-   * - Another operator of the resource is gone.
+   * - Another operator is gone, and its entry must be removed.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
@@ -354,8 +358,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns this operator's entry for a status. A new time in `seen` asks other operators whether they run, or answers
-   * such a question.
+   * Returns this operator's entry for a status. A new time in `seen` asks the other operators whether they still run.
+   * The copy of another operator's `seen` answers the same question from that operator.
    */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
@@ -373,14 +377,17 @@ export class OperatorEntries {
   }
 }
 
-/** Key of another operator in `#others`: its name, and the namespace of a resource that it follows. */
+/**
+ * Returns the key of another operator in `#others`. The key contains the operator's name and the namespace of the
+ * resource.
+ */
 function otherKey(name: string, { metadata }: AnyResource): string {
   return `${name} ${metadata.namespace}`;
 }
 
 /**
- * Returns the message to users about several operators on the same resource. `operators` are sorted: the first one acts
- * on the resource.
+ * Returns a message which tells users that several operators follow the same resource. The first of the sorted
+ * `operators` acts on the resource.
  */
 function messageOf(operators: readonly OperatorEntry[]): string {
   const names = operators.map(({ name }) => name);
@@ -398,7 +405,7 @@ function listOf(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** Orders the entries of operators by `since`, then by name. The operator of the first entry acts on the resource. */
+/** Compares two entries by `since`, then by name. The operator whose entry comes first acts on the resource. */
 function compareEntries(left: OperatorEntry, right: OperatorEntry): number {
   return compareText(left.since, right.since) || compareText(left.name, right.name);
 }

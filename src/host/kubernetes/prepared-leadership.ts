@@ -1,6 +1,6 @@
 /**
- * Leadership with a preparation: a new leader first reads data that it needs, such as the Jobs of exports (B8). Until
- * then, the process counts as a follower.
+ * Leadership that begins only after a preparation. A new leader first reads data that it needs, such as the Jobs of
+ * exports (B8). Until this has succeeded, the process does not count as the leader.
  */
 import type { Leadership } from '../host.ts';
 
@@ -8,9 +8,9 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Set<() => void>();
-  /** Term of leadership in which `prepare` was last called. */
+  /** Term of leadership for which `prepare` was last called. */
   #begunTerm = 0;
-  /** Term of leadership in which `prepare` last succeeded. */
+  /** Term of leadership for which `prepare` last succeeded. */
   #preparedTerm = 0;
 
   constructor(inner: Leadership, prepare: () => Promise<void>) {

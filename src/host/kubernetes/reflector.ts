@@ -24,19 +24,19 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Time in ms that a watch may last longer than requested, before it is aborted. */
+/** Time in ms by which a watch may exceed its requested duration. The watch is then aborted. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a watch without events. A shorter watch counts as failed. */
+/** Minimum duration in ms of a watch that delivers no events. A watch that ends earlier counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * Number of consecutive failures after which all resources are listed again, because the API server may no longer
- * accept the last resource version.
+ * Number of consecutive failures after which all resources are listed again. The API server may no longer accept the
+ * last resource version.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-/** Finds the resource version in the text of a watch event, so that the event need not be decoded. */
+/** Finds the resource version in the text of a watch event without decoding the event, which is faster. */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
@@ -59,7 +59,7 @@ interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly path: string;
   /** Label and field selectors that each list and watch request contains. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Namespace in `path`; undefined for all namespaces. */
+  /** Namespace of the listed resources. Undefined if the resources of all namespaces are listed. */
   readonly scope: string | undefined;
   readonly cache: ResourceCache<R>;
   readonly decode: (value: unknown) => R | undefined;
@@ -77,19 +77,19 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions that the API server refused as outdated. If the cache still contains such a version when the
-   * watch ends, an event was lost.
+   * Resource versions for which the API server has refused a write, because they are outdated. If the cache still
+   * contains such a version when the watch ends, an event was lost.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List that is being read. Undefined while a watch runs. */
   #listing: Listing | undefined = startListing('start');
-  /** Opaque version from which the next watch continues. */
+  /** Resource version from which the next watch continues. */
   #resourceVersion = '';
   /** Monotonic time in ms of the next list. */
   #relistAtMs = 0;
   #failures = 0;
   #steppedAtMs: number;
-  /** Aborts the running list or watch when another list is requested. */
+  /** Aborts the running list or watch when `relist` requests another list. */
   #step = new AbortController();
   /** Callers that wait for the next complete list. */
   readonly #listed: (() => void)[] = [];
@@ -122,14 +122,14 @@ export class Reflector<R extends CachedResource> {
     return this.#problem;
   }
 
-  /** True until the list that `relist` requested is in the cache, or until the API server forbids the list. */
+  /** True while a caller of `relist` waits for its list. */
   get isAwaited(): boolean {
     return this.#listed.length > 0;
   }
 
   /**
-   * Remembers a resource version that the API server refused as outdated. If the cache still contains the version when
-   * the watch ends, all resources are listed again.
+   * Called after the API server has refused a write, because the resource version from the cache is outdated. If the
+   * cache still contains this version when the watch ends, all resources are listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
@@ -181,8 +181,7 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A successful list does not reset the count of failures, because the delays must also grow if only the watches
-    // fail.
+    // A successful list does not reset the count of failures. If only the watches fail, the delays must still grow.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;
@@ -217,7 +216,7 @@ export class Reflector<R extends CachedResource> {
     }
   }
 
-  /** Returns whether the cache contains an outdated resource version that the API server refused. */
+  /** Returns whether the cache still contains a resource version that the API server has refused as outdated. */
   #isCacheOutdated(): boolean {
     const { cache } = this.#options;
     const refused = [...this.#refusedVersions.values()];
@@ -283,7 +282,7 @@ export interface Page {
   readonly continueToken?: string;
 }
 
-/** Decodes one page of a list. Throws `host.unreachable` if the answer is not a list. */
+/** Reads one page of a list from the API server's answer. Throws `host.unreachable` if the answer is not a list. */
 export function readPage(answer: unknown, path: string): Page {
   const list = isRecord(answer) ? answer : {};
   const resourceVersion = resourceVersionOf(list);

@@ -3,10 +3,11 @@
  *
  * Invariants:
  * - Resource versions are compared for equality, never for order.
- * - A write of this process is in the cache before the write returns. Older versions from a watch or list are ignored.
- * - A resource with the same name and another uid counts as a deletion and an addition.
- * - Listeners are called for changes by other writers only. A listener that throws has no effect on others.
- * - The watch may report a write before its answer arrives, so listeners wait for the end of running writes.
+ * - A write of this process is in the cache before the write returns. If a watch or list reports an older version
+ *   later, the cache ignores it.
+ * - If a resource has a new uid, the old resource counts as deleted, and the new one as added.
+ * - Listeners are called only for changes by other writers. An error in one listener does not affect other listeners.
+ * - Listeners wait for the end of running writes, because the watch may report a write before its answer arrives.
  */
 import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
@@ -22,20 +23,21 @@ export interface CachedResource {
   };
 }
 
-/** Maximum number of replaced resource versions that are remembered for one resource. */
+/** Maximum length of `superseded`. */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
   /**
-   * Resource versions that this process has replaced by its own writes. The cache ignores these versions when the watch
-   * reports them.
+   * Resource versions that this process has replaced by its own writes. If the watch reports such a version later, the
+   * cache ignores it.
    */
   superseded: string[];
-  /** Number of writes of the resource that this process has sent, and that have not ended yet. */
+  /** Number of writes of the resource that this process has sent and that have not ended yet. */
   writes: number;
   /**
-   * Resource versions that the watch delivered during a write of this process. Listeners are called after the write.
+   * Resource versions that the watch has reported while this process writes the resource. Listeners are called after
+   * the write.
    */
   unreported?: Set<string>;
 }
@@ -43,12 +45,12 @@ interface Entry<R> {
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
   readonly #listeners = new Set<(key: ResourceKey) => void>();
-  /** Resource versions that this process wrote and that the watch has not reported yet. */
+  /** Resource versions from this process's own writes that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
 
-  /** @param scopes namespaces of the reflectors that fill the cache; undefined stands for all namespaces */
+  /** @param scopes namespaces whose resources are in the cache; undefined stands for all namespaces */
   constructor(scopes: readonly (string | undefined)[], log: Logger) {
     this.#unfilled = new Set(scopes);
     this.#log = log;
@@ -72,8 +74,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Returns whether a watch event reports a write of this process. The version is then forgotten, so call this once for
-   * each event.
+   * Returns whether a watch event reports a write of this process. Call this once for each event, because the answer is
+   * true only once.
    */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);
@@ -110,7 +112,10 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     if (this.get(key)?.metadata.uid === uid) this.#remove(key);
   }
 
-  /** Replaces all resources of a namespace (undefined: of all namespaces) by a complete list. */
+  /**
+   * Replaces the cached resources of a namespace by a complete list. If `scope` is undefined, replaces the resources of
+   * all namespaces.
+   */
   replace(scope: string | undefined, resources: readonly R[]): void {
     const listed = new Set(resources.map(({ metadata }) => keyText(metadata)));
     for (const { metadata } of [...this.list()]) {
@@ -118,12 +123,15 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The list already contains these writes. The watch reports only later changes, so it never reports these writes.
+    // The list already contains these writes, and the next watch reports only later changes.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }
 
-  /** Writes a resource with `send` and stores the answer, unless the cache has a newer version. */
+  /**
+   * Calls `send`, which writes a resource. Stores the written resource in the cache, unless the cache already has a
+   * newer version.
+   */
   async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {
     const entry = this.#entries.get(keyText(basedOn));
     if (!entry) return send();
@@ -150,7 +158,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unreportedWrites.add(written.metadata.resourceVersion);
   }
 
-  /** Calls the listeners for changes that the watch delivered during a write. */
+  /** Calls the listeners for changes that the watch has reported during a write. */
   #reportDelayed(entry: Entry<R>): void {
     const { unreported, resource } = entry;
     delete entry.unreported;

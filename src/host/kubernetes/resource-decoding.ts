@@ -1,6 +1,7 @@
 /**
  * Decodes API objects into the types of `kinds.ts`. Drops managed fields and labels to save memory, but keeps the names
- * of the users who wrote logfleet's annotations. The API server has already validated the spec.
+ * of the users who wrote logfleet's annotations. Specs are not validated again, because the API server has validated
+ * them.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
@@ -25,9 +26,9 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
 }
 
 /**
- * Returns whether the status belongs to this resource. An export must ignore a status from the backup of an earlier
- * export with the same name, because its files may be gone. A restored status of a policy or schedule is used, because
- * it shows stopped rollouts (U1) and exported time ranges (S1).
+ * Returns whether the status belongs to this resource. A restored status can belong to an earlier export with the same
+ * name. It is ignored, because the files that it names may be gone. A restored status of a policy or schedule is used,
+ * because it shows stopped rollouts (U1) and exported time ranges (S1).
  */
 function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);

@@ -1,10 +1,10 @@
 /**
- * Follows the ConfigMap `logfleet-settings` in the operator's namespace, and needs no right to read other ConfigMaps.
+ * Follows the ConfigMap `logfleet-settings` in the operator's namespace. Needs no right to read other ConfigMaps.
  *
  * Invariants:
- * - Everything is paused until the first answer.
- * - A ConfigMap that is missing or that the operator may not read (403) pauses nothing.
- * - The last settings stay in effect while the API server does not answer.
+ * - All resources are paused until the API server has answered for the first time.
+ * - If the ConfigMap is missing, or the operator may not read it (403), no resource is paused.
+ * - While the API server does not answer, the last settings stay in effect.
  */
 
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';

@@ -21,8 +21,8 @@ export const fieldManager = 'logfleet';
 export const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
- * Writes the status of a resource and returns the written resource. Throws `host.conflict`, `host.gone` and other
- * request errors.
+ * Writes the status of a resource, and returns the resource with its new resource version. Throws `host.conflict`,
+ * `host.gone` and other request errors.
  */
 export async function writeStatus<R extends AnyResource>(client: ApiClient, resource: R): Promise<R> {
   const { apiVersion, kind, status } = resource;
@@ -78,7 +78,9 @@ export async function createResource<K extends KindName>(
   }
 }
 
-/** Returns whether the existing resource of this name has the same owner. Undefined if the resource does not exist. */
+/**
+ * Returns whether the owner already owns the existing resource with this name. Undefined if no such resource exists.
+ */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,

@@ -56,15 +56,15 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   /**
-   * Lists Jobs and pods again, and resolves when the lists are in the cache. The lists contain all changes before this
-   * call. A namespace without the right to list is left out, because the operator cannot have created Jobs there.
+   * Lists Jobs and pods again. Resolves when the cache contains all changes that were made before this call. Namespaces
+   * that the operator may not list are left out, because it cannot have created Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
   }
 
   /**
-   * Returns a message about the list of Jobs or pods that a new leader still waits for. Undefined if both lists are
+   * Returns a message if a new leader still waits for a list of Jobs or pods. Returns undefined if all lists are
    * complete.
    */
   unlisted(): string | undefined {
@@ -104,7 +104,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({
         ...{ method: 'POST', path: objectPath('jobs', namespace), query: { fieldManager }, body: manifest },
-        // The deadline ensures that this process creates no Job after its leadership has ended.
+        // The request must end before another process can become the leader.
         deadlineMs: createDeadlineMs,
       });
       return 'created';
@@ -119,7 +119,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({ method: 'DELETE', path: objectPath('jobs', namespace, name), body });
     } catch (error) {
-      // A conflict means that another Job has replaced this one, so the Job that should be deleted is gone.
+      // A conflict means that the Job is already deleted, and another Job with its name exists.
       if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
     }
   }
@@ -138,12 +138,15 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 }
 
-/** Jobs or pods with the label of exports, in all followed namespaces. */
+/** Follows the Jobs, or the pods, that have the label of exports. */
 class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /** Uids of the exports, by Job or pod. Entries stay after the Job or pod was deleted. */
+  /**
+   * Uid of the export for each Job or pod. It is still known when the Job or pod is deleted, so that listeners can be
+   * called.
+   */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
@@ -164,7 +167,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
     });
   }
 
-  /** Error of a list or watch that has failed, and has not succeeded since then. */
+  /** Error of a list or watch that has failed and has not succeeded since. */
   get problem(): LogfleetError | undefined {
     return this.#reflectors.find(({ problem }) => problem)?.problem;
   }
