@@ -92,7 +92,7 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
-      problem: `the export would fail, because its deadline is before ${isoText(settledMs)}, when the end of the time range can first be searched`,
+      problem: `the export would fail at its deadline, because the end of its time range cannot be searched before ${isoText(settledMs)}`,
       remedy: 'write a larger value',
     });
   }
@@ -154,7 +154,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
       });
     } else if (field.trim() !== field) {
       yield warning([...path, index], 'Risky', {
-        problem: `${JSON.stringify(field)} begins or ends with a space, but no field name does`,
+        problem: `${JSON.stringify(field)} begins or ends with a space, so it is not the name of any field`,
         remedy: `write ${field.trim() || 'a name'}`,
       });
     }
@@ -225,7 +225,8 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
   if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
       problem: `files of the storage class ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
-      remedy: 'write GLACIER_IR, or let a lifecycle rule of the bucket move the files later',
+      remedy:
+        'write GLACIER_IR, or leave storageClass out and let a lifecycle rule of the bucket move the files to the archive later',
     });
   }
 }
@@ -268,7 +269,7 @@ function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Fin
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
   const deletion = ttl === 0 ? 'immediately' : `${ttl}s`;
   yield warning(['spec', 'ttlSecondsAfterFinished'], 'Risky', {
-    problem: `in a cluster, the SearchExport is deleted ${deletion} after its end, before anyone can read its status`,
+    problem: `in a cluster, the SearchExport is deleted ${deletion} after the export ends, before anyone can read the status`,
     remedy: 'write 604800 for a week, or leave it out',
   });
 }

@@ -120,7 +120,7 @@ export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): rea
   const { name, key, sasToken, connectionString } = azureMembers;
   const { members } = readSecretMembers(secret);
   const needsKey = !members.has(sasToken) && !members.has(connectionString);
-  const remedy = `write the missing key under stringData, or write ${sasToken} or ${connectionString} instead`;
+  const remedy = `write the missing key under stringData, or use ${sasToken} or ${connectionString} in place of ${name} and ${key}`;
   return checkSecret(secret, {
     required: needsKey ? { [name]: remedy, [key]: remedy } : {},
     known: Object.values(azureMembers),
@@ -129,7 +129,7 @@ export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): rea
 
 /** Checks the form of a Secret for an S3 store. */
 export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const remedy = 'write the missing key under stringData, with the value from the object store';
+  const remedy = 'write the missing key under stringData, and copy its value from the object store';
   const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
   return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
 }

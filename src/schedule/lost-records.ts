@@ -48,6 +48,6 @@ async function recordFrom(destination: Destination, run: string, fingerprint: st
 function archived(run: string, manifest: string, cause: LogfleetError): LogfleetError {
   const message =
     `the schedule record of run ${run} is lost, and cannot be written again, because the export manifest ${manifest} is in an archive; ` +
-    'restore the export manifest from its archive, then logfleet writes the record again and continues';
+    'restore the export manifest from its archive, so that logfleet can write the schedule record again';
   return destinationError('frozen', message, cause);
 }

@@ -59,7 +59,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
   if (later > 0 || underWay.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
     const count = pending === mostCounted ? `at least ${later}` : `${later}`;
-    const message = `${covered} Runs for later times are not complete: ${activeText}, and ${count} more will be created.`;
+    const message = `${covered} For later times, ${activeText}, and ${count} more will be created.`;
     return { ...atWork, reason: reasons.backfilling, message };
   }
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;

@@ -7,7 +7,7 @@ import { measureStatuses, type StatusFigure } from '../controller/status-metrics
 const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   [
     'logfleet_schedule_covered_timestamp_seconds',
-    'Time up to which a schedule has exported everything since its start, in seconds since 1970. Absent once everything until endTime is exported.',
+    'End of the time range that a schedule has exported without gaps since its start, in seconds since 1970. Absent after the schedule has exported everything until endTime.',
     ({ summary }) => (summary?.lagSince === undefined ? undefined : Date.parse(summary.lagSince) / 1_000),
   ],
   [
@@ -22,7 +22,7 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_gaps',
-    'Failed runs of a schedule whose time ranges were not exported again.',
+    'Number of failed runs of a schedule whose time range has not been exported since.',
     ({ gaps }) => gaps?.length,
   ],
   [

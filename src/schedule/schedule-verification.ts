@@ -202,7 +202,7 @@ function isDamage(error: unknown): error is LogfleetError {
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs)
-    return `the schedule record has the time range ${isoText(fromMs)} to ${isoText(toMs)}, which differs from the file's name`;
+    return `the schedule record is for ${isoText(fromMs)} to ${isoText(toMs)}, but its file name has another time range`;
   return run === runName(schedule, span) ? undefined : `the schedule record belongs to another run, ${run}`;
 }
 

@@ -221,7 +221,7 @@ spec:
       expect(status).toBe(2);
       expect(findings).toEqual([
         'export.yaml:7:81: spec.timeRange.timeZone: "Europe/Berln" is not a known time zone; write Europe/Berlin',
-        'secret.yaml:4:13: stringData.secretAccessKey: is missing; write the missing key under stringData, with the value from the object store',
+        'secret.yaml:4:13: stringData.secretAccessKey: is missing; write the missing key under stringData, and copy its value from the object store',
         'secret.yaml:4:14: stringData.secretAccesKey: warning: logfleet has no such key; did you mean secretAccessKey?',
         'secret.yaml:4:46: stringData.accessKeyId: is empty; write its value',
       ]);
