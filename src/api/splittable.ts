@@ -22,7 +22,7 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Matches query operators that select or sort rows. Such operators need all rows at once. */
+/** Matches query operators that select or sort rows. These operators need all rows at once. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**

@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /**
- * A manifest of which logfleet has never read a valid version. It may concern any collector, so no policy starts
+ * Manifest that logfleet has never read in a valid version. It may concern any collector, so no policy starts
  * upgrades while it exists (D1).
  */
 export interface UnusableManifest extends Place {
@@ -32,7 +32,7 @@ export interface FoundSettings extends Place {
   /** User or object that paused the operator, as text after "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
   /**
-   * Where the settings come from: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file
+   * Source of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file
    * that may contain settings.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';

@@ -204,7 +204,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid and unreadable manifests of which logfleet has never read a valid version. */
+  /** Returns the invalid and unreadable manifests that logfleet has never read in a valid version. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>

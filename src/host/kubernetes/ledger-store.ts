@@ -193,7 +193,7 @@ interface Listing {
   shards: Promise<Shards> | undefined;
   /**
    * Ledgers that must be read by name, because the list may not contain their current content. An entry is the API path
-   * of one Ledger, or the uid of an owner. A uid stands for all Ledgers of the owner.
+   * of one Ledger, or the uid of an owner. A uid covers all Ledgers of the owner.
    */
   readonly byName: Set<string>;
 }

@@ -50,7 +50,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
 
-  /** @param scopes namespaces whose resources are in the cache; undefined stands for all namespaces */
+  /** @param scopes namespaces whose resources are in the cache; undefined means all namespaces */
   constructor(scopes: readonly (string | undefined)[], log: Logger) {
     this.#unfilled = new Set(scopes);
     this.#log = log;
