@@ -45,7 +45,7 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout that has nothing to upgrade publishes only the Event `AllUpdated`.
+    // If no collector needs an upgrade, only the Event `AllUpdated` is published.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
@@ -53,7 +53,7 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // The policy is idle. If its status is already correct, the policy need not wait for the claims of other policies.
+    // If the policy has nothing to do and its status is correct, it does not wait for other policies.
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
@@ -63,12 +63,12 @@ export class Applier {
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // Before `logfleet run DIR` ends, it writes each delayed status, so that the status shows the final counts.
+    // `logfleet run DIR` ends only after delayed status writes, so that every status shows the final counts.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
 
-  /** Writes the status of a policy whose collectors are not known. The counts in the status stay unchanged. */
+  /** Writes the policy's health to the status while its collectors are unknown. The counts stay unchanged. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
@@ -85,8 +85,8 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The conditions in the status still hold, so the status is written only to confirm requests that users made with
-    // annotations.
+    // If the conditions are still correct, the status is written only to confirm that a requested reconcile was
+    // handled.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
@@ -96,7 +96,7 @@ export class Applier {
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
-  /** Milliseconds until the next build reaches `minAge`. Infinity if no build is about to reach it. */
+  /** Returns the time in ms until the build reaches `minAge`, or Infinity if there is no build. */
   #untilMs(nextBuild: NextBuild | undefined): number {
     return nextBuild ? nextBuild.atMs - this.#runtime.environment.clock.now() : Infinity;
   }
@@ -108,7 +108,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The ledger may not contain the new attempts, so their upgrades must not be requested.
+      // The upgrades must not be requested, because their attempts may not be stored.
       posting.withdraw(post);
       throw error;
     }
@@ -143,8 +143,7 @@ export class Applier {
 /** Milliseconds until the operator evaluates the policy again, unless an event triggers the evaluation earlier. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because an event triggers the next evaluation: the Secret changes (C2), or the refused request
-  // is sent again.
+  // No timer is needed. A change of the Secret (C2) or a retry of the refused request triggers the next evaluation.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

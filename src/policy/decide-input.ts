@@ -18,7 +18,7 @@ export interface Overlap {
   readonly collectors: number;
 }
 
-/** Methods of the collector listing that a decision calls. */
+/** Methods of `FleetListing` that `decide` uses. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
@@ -30,25 +30,22 @@ export interface Observation {
   readonly notOffered: string | undefined;
   /** Whether a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
-  /** Answers to upgrade requests since the last stored decision, by collector id. */
+  /** Answers to upgrade requests that this decision evaluates, by collector id. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
-  /** Statuses of upgrade tasks since the last stored decision, by collector. */
+  /** Statuses of upgrade tasks that this decision evaluates, by collector id. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   /** Newest message counts of a stage, or the error of the last count. Undefined until a count has ended. */
   readonly messages: AnalysisReading | undefined;
   /** Collectors with an unsent or unanswered upgrade request of this process. */
   readonly inFlight: ReadonlySet<string>;
-  /**
-   * Number of upgrades that are stored but not requested yet. They are withdrawn if the policy may no longer start
-   * upgrades.
-   */
+  /** Number of upgrades in the ledger whose requests are not sent yet. */
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */
   readonly room: number;
   /** Reason why no upgrade may start, as text after "waiting for"; undefined when upgrades may start. */
   readonly heldBy: string | undefined;
-  /** Error because of which the service or its credentials cannot be used. */
+  /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
   /** Whether a ledger of this policy was ever stored. */

@@ -39,7 +39,7 @@ import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 
-/** Counts and estimates for the policy's status, with its rollout. */
+/** Counts, lists and estimated end for the policy's status. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
@@ -48,11 +48,11 @@ export interface Decision extends LedgerChange {
    * (U1).
    */
   readonly needsLedger: boolean;
-  /** Ledger entries of the upgrades to request after `changes` are stored (U2). */
+  /** Ledger entries of upgrades that are requested after `changes` is stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Whether the policy still needs each kind of request: upgrade requests (`posts`) and task reads (`reads`). The
-   * failure of a kind is forgotten when the policy does not need this kind.
+   * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Failures of requests that the
+   * policy no longer needs are forgotten.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
@@ -65,7 +65,7 @@ export interface Decision extends LedgerChange {
   readonly essentials: Essentials;
   /** Number of the policy's collectors, in total and by state, after this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
-  /** Number of upgrades that this decision withdraws before they are requested. */
+  /** Number of upgrades that this decision cancels before their requests are sent. */
   readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
@@ -90,7 +90,7 @@ export function decide(input: DecideInput): Decision {
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
-  // After a stage has started, or after a user's retry, the next decision follows immediately.
+  // If a stage was started or a user retried the rollout, the next decision is made immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
@@ -128,11 +128,9 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Returns which kinds of requests the policy needs next.
- * - Upgrade requests (`posts`) are needed for unanswered attempts and for new upgrades. While they pause after a
- *   failure, they are needed if collectors are left to upgrade.
- * - Task reads (`reads`) are needed for running upgrades. If no upgrade runs, they are needed when `posts` are needed,
- *   because the next upgrade needs them.
+ * Returns whether the policy still needs upgrade requests (`posts`) and task reads (`reads`).
+ * - While a failure delays upgrade requests, they count as needed if collectors are left to upgrade.
+ * - If no upgrade runs, task reads count as needed when upgrade requests do, because the next upgrade needs both.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -160,10 +158,7 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   return { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } };
 }
 
-/**
- * Returns whether the counts of a stored decision are still correct (H3). The counts change, for example, when a
- * collector gets a new owner (U13).
- */
+/** Returns whether the decision's counts are still correct after the ledger was written (H3). */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
   return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
@@ -187,7 +182,7 @@ function applyEvidence(input: DecideInput) {
   return { pending, durations, applied };
 }
 
-/** Evaluates the rollout, selects upgrades to start, and plans the next reads. */
+/** Evaluates the state of the rollout, selects the upgrades to start, and plans the next reads from the service. */
 function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedAnnotations): Found {
   const state = evaluate(input, pending, {
     header: applied.header,

@@ -19,7 +19,7 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Facts about a policy that are not enough for a decision, for example because its collectors are not known yet. */
+/** Result for a policy for which no decision is possible yet, for example because its collectors are unknown. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
@@ -31,8 +31,8 @@ export interface Unready {
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**
-   * Facts that decide whether the conditions in the status are still correct. Undefined if the Secret or the ledger
-   * cannot be used.
+   * Facts that show whether the conditions in the status are still correct. Undefined if the Secret or the ledger is
+   * unusable.
    */
   readonly soFar?: SoFar;
 }
@@ -50,7 +50,10 @@ export interface Ready {
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Answers and task statuses that the decision uses. They are kept until the decision is stored. */
+  /**
+   * Answers to upgrade requests and statuses of upgrade tasks that the decision uses. They are discarded after the
+   * decision is stored.
+   */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;
@@ -66,7 +69,7 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
-  /** Values of the annotations that ask to repeat failed requests immediately. */
+  /** Annotation values with which users last asked to repeat failed requests. */
   #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
@@ -129,7 +132,9 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /** Reads the ledger unless it is in memory. Forgets the statuses of tasks that are not open in the ledger (U3). */
+  /**
+   * Reads the ledger unless it is in memory. After a read, only the statuses of tasks of open upgrades are kept (U3).
+   */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { kept, tasks } = this.#runtime;
     const isReadAnew = kept.known === undefined;
@@ -195,8 +200,8 @@ export class Gatherer {
   }
 
   /**
-   * Returns the facts about a policy whose collectors are not known yet. During a rollback, a missing target build is
-   * not reported, because a rollback does not need the target build (R7).
+   * Returns the facts about a policy whose collectors are not read yet. During a rollback, `notOffered` is left out,
+   * because a rollback does not install the target build (R7).
    */
   #unread(
     { account, listing }: Bound,
@@ -212,7 +217,8 @@ export class Gatherer {
   }
 
   /**
-   * Returns the result for a policy that cannot read its collectors. Other policies then do not wait for its claims.
+   * Returns the result for a policy with a problem that prevents decisions. Other policies no longer wait for this
+   * policy to claim its collectors.
    */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
@@ -252,8 +258,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The history in the status shows the former rollout with its final counts. So these counts are computed before the
-    // new rollout begins.
+    // The status keeps the final counts of the former rollout, so these counts are computed before the new rollout
+    // begins.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -261,21 +267,24 @@ export class Gatherer {
   }
 }
 
-/** Text that changes when a person asks to repeat failed requests: by a requested check, or by a retry of the rollout. */
+/**
+ * Returns a text that changes when a user requests a reconcile or retries the rollout, because both repeat failed
+ * requests.
+ */
 function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | undefined): string {
   return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
 }
 
 /**
- * Message that says why the target cannot be rolled out, for example because no build is old enough. Undefined if the
- * target can be rolled out.
+ * Returns a message that says why the service does not offer the target version. Undefined if it does, or while the
+ * policy waits for its first target version.
  */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/** Returns the answers to attempts that are still open in the ledger. All other answers are outdated. */
+/** Returns the answers that belong to open attempts of the ledger. Answers to other attempts are outdated. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

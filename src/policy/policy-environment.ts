@@ -12,8 +12,7 @@ import type { PolicySettings } from './settings.ts';
 export interface PolicyEnvironment {
   readonly host: Host;
   /**
-   * Accounts of the service. All policies share them, so that each user of the service has only one request budget. The
-   * caller closes the accounts.
+   * Accounts of the log service. All policies share them, so that each user of the service has only one request budget.
    */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
@@ -40,7 +39,7 @@ export class AttemptCounter {
     );
   }
 
-  /** Counts an upgrade that has ended with this change of a ledger entry. */
+  /** Increments the counter if this change of a ledger entry ends an upgrade that logfleet started. */
   changed(before: Entry | undefined, after: Entry | undefined): void {
     if (!before?.open?.ours || !after?.ending || after.open || after.ending === before.ending) return;
     this.#attempts.add({ outcome: after.ending.kind });

@@ -16,11 +16,12 @@ import { type PolicySettings, policySettings } from './settings.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
 /**
- * Function that receives all known facts about a policy. A process that has such a function sends and writes nothing.
+ * Callback that gets the facts about a policy. A process with this callback makes no decisions: it starts no upgrade
+ * and writes no status.
  */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** Interval in ms between two reports of a process that only observes policies. */
+/** Delay in ms before `onlyLook` is called again for a policy whose facts are still incomplete. */
 const lookAgainMs = 1_000;
 interface Running {
   readonly runtime: PolicyRuntime;
@@ -32,7 +33,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** If set, this process changes nothing: it only calls `onlyLook` for each policy. */
+  /** If set, this process changes nothing. It calls this function instead of applying decisions. */
   readonly onlyLook?: OnlyLook;
 }
 

@@ -29,10 +29,7 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /**
-   * Whether the counts changed while the last decision was stored, so that the next decision must write the status
-   * (H3).
-   */
+  /** True if the counts changed while the last decision was stored. The next decision then corrects the status (H3). */
   isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;
@@ -64,7 +61,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /** Releases the objects that request upgrades and read upgrade tasks. An object that is not idle is kept. */
+  /** Discards the objects for upgrade requests and task reads if they are idle, to save memory. */
   rest(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
@@ -130,7 +127,7 @@ export class PolicyRuntime implements PostingPolicy {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Before the first request is sent, a policy that takes precedence may still take the collector over (U13).
+      // Until its upgrade is requested, a collector can still move to a policy that takes precedence (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -140,9 +137,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.calendar.current(spec).verdict(this.environment.clock.now(), zone).kind === 'open';
   }
 
-  /**
-   * Reports a started upgrade to the ownership table, because the policy may be deleted while the upgrade runs (U13).
-   */
+  /** Records the running upgrade in the ownership table, which keeps it even if the policy is deleted (U13). */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, owner } = this;
     binding.succeeded('posts');
@@ -159,7 +154,7 @@ export class PolicyRuntime implements PostingPolicy {
     });
   }
 
-  /** Schedules a decision after a short delay, so that one decision evaluates several answers. */
+  /** Schedules a decision after a short delay, so that answers that arrive together need only one decision. */
   noteNews(): void {
     if (this.#closed) return;
     const { clock, draining } = this.environment;

@@ -19,7 +19,7 @@ export interface Bound {
   readonly ownership: Ownership;
 }
 
-/** Requests that each policy sends for itself: to start upgrades, and to read upgrade tasks. */
+/** Requests that a policy does not share with other policies: upgrade requests and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
 const asked: readonly Asked[] = ['posts', 'reads'];
@@ -35,8 +35,8 @@ export class ServiceBinding {
   #bound: Bound | undefined;
   #buildsDoubtedMs = -Infinity;
   /**
-   * Failures of the service that do not concern a single collector. A failure lasts until a request of the same kind
-   * succeeds.
+   * Failures of the service, recorded separately for `posts` and `reads`. Refusals of a single collector are not
+   * included.
    */
   #failures = newFailures();
 
@@ -106,23 +106,20 @@ export class ServiceBinding {
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
-      return 'the current list of builds, because the service refused an upgrade to the requested build';
+      return 'a new list of builds, because the service refused the requested build';
     if (this.#bound?.listing.problem()) return 'the service, which cannot be used';
     return asked.some((kind) => this.#isHeld(kind)) ? 'the service, which failed a moment ago' : undefined;
   }
 
-  /**
-   * Whether the service refused the last upgrade request for a reason that a user must correct, so that stored upgrades
-   * are not requested.
-   */
+  /** True while upgrade requests are paused because of an error that a user must correct. */
   refusesPosts(): boolean {
     return this.#isHeld('posts') && this.#failures.posts.error?.handling.kind === 'stall';
   }
 
   /**
-   * Maximum number of requests of this kind that may be sent now. After a failure, no request is sent for a while. Then
-   * one request at a time is sent until a request succeeds.
-   * @param inFlight number of requests of this kind that are not answered yet
+   * Returns how many requests of this kind may be sent now. After a failure, none may be sent for a while, and then one
+   * at a time until a request succeeds.
+   * @param inFlight number of unanswered requests of this kind
    */
   roomFor(kind: Asked, inFlight: number): number {
     if (this.#isHeld(kind)) return 0;
@@ -130,7 +127,7 @@ export class ServiceBinding {
     return inFlight === 0 ? 1 : 0;
   }
 
-  /** Sends no new requests for a while after a failure that does not concern a single collector. */
+  /** Pauses requests of this kind after a failure that concerns the whole service, not a single collector. */
   holdFor(given: LogfleetError, kind: Asked): void {
     const { clock, log } = this.#environment;
     const { namespace, name: policy } = this.#owner;
@@ -138,11 +135,11 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // While errors have the same code, the first of them is shown. Otherwise the status would change with the address
-    // of each failed request.
+    // The first error is shown as long as the code stays the same. Later errors can differ in details such as an
+    // address, and would change the status each time.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
-    // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
+    // The answer 429 (too many requests) says when to continue, so it needs no warning.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
@@ -154,12 +151,12 @@ export class ServiceBinding {
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** Ends the failures of a kind of request, because such a request succeeded. */
+  /** Clears the failures of this kind after a request succeeded. */
   succeeded(kind: Asked): void {
     this.#failures[kind].succeeded();
   }
 
-  /** Forgets the failure of a kind of request that the policy does not need now. */
+  /** Clears the failures of this kind because the policy no longer needs such requests. */
   unneeded(kind: Asked): void {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);

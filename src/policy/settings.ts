@@ -1,16 +1,13 @@
 /** Time and size limits of the upgrade protocol (rules U1 to U14). Tests and demos can change them. */
 
 export interface PolicySettings {
-  /** Grace period in ms. A listing that is requested this long after a change is sure to show the change. */
+  /** Time in ms after which every new listing shows a change. An earlier listing may be outdated. */
   readonly graceMs: number;
-  /**
-   * Maximum age in ms of a running upgrade. A listing that is requested after this age decides how the upgrade has
-   * ended (U5).
-   */
+  /** Time limit in ms for a running upgrade. After it, the next listing decides how the upgrade ended (U5). */
   readonly openLimitMs: number;
   /** Minimum interval in ms between two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
-  /** Age in ms at which an upgrade that is stored and not requested expires (U2). */
+  /** Time in ms after which a stored upgrade expires if its request was not sent (U2). */
   readonly intentLifeMs: number;
   /** Maximum number of upgrades that are stored together before they are requested (U2). */
   readonly batchSize: number;
@@ -18,7 +15,10 @@ export interface PolicySettings {
   readonly maxOpen: number;
   /** Minimum interval in ms between two status writes in which only counts and estimates have changed. */
   readonly statusIntervalMs: number;
-  /** Delay in ms from the start of an upgrade to the first read of its task, while the usual duration is unknown. */
+  /**
+   * Delay in ms from the start of an upgrade to the first read of its task. Used until the usual duration of upgrades
+   * is known.
+   */
   readonly firstReadMs: number;
   /** Maximum delay in ms of a page read, so that one read shows several upgrades. */
   readonly pageWaitMs: number;
@@ -37,8 +37,8 @@ export const policySettings: PolicySettings = {
 };
 
 /**
- * Returns the settings that depend on the grace period. If it is short, as in a simulator, upgrade tasks are read
- * sooner.
+ * Returns the settings that depend on the grace period. A short grace period, as in a simulator, also shortens the
+ * delay before the first read of a task.
  */
 export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
   return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };

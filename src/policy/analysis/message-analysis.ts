@@ -1,9 +1,8 @@
 /**
  * Message analysis of a stage: compares how many messages each collector sends before and after its upgrade (R11).
- * `message-counter.ts` gets the counts from the service.
+ * `message-counter.ts` reads the counts from the service.
  *
- * Both counting periods are computed from times in the ledger, so another process that continues the rollout uses the
- * same periods.
+ * The counting periods depend only on times in the ledger, so they stay the same after a restart or a change of leader.
  */
 
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -18,8 +17,8 @@ import type { PolicySettings } from '../settings.ts';
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * Time in ms between the end of a period and the count of its messages, because messages can arrive late. Default: 3
- * minutes.
+ * Returns the time in ms to wait after a period before its messages are counted, because messages can arrive late.
+ * Default: 3 minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
@@ -28,7 +27,7 @@ export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
 /** Typical number of requests for one search job, not including the requests for its result pages. */
 const requestsOfSearch = 4;
 
-/** Maximum number of collectors in a list of collectors that stopped sending logs. */
+/** Maximum length of a stage's list of collectors that stopped sending logs. */
 const maxListed = 10;
 /** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
 const roundingMs = 1_000;
@@ -44,9 +43,9 @@ export interface AnalysisPeriods {
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
- * Settings of a stage's message analysis, fixed at the start of the stage.
- * @param unprovenSinceMs wall time in ms of the first incomplete rollout to this version; the period before the
- * upgrades must end earlier
+ * Returns the settings of a stage's message analysis. They do not change while the stage runs.
+ * @param unprovenSinceMs wall time in ms of the first incomplete rollout to this version; the baseline must end before
+ * this time
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -69,13 +68,13 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // The baseline must end before the stage and the result period begin. After a clock correction, the recorded start of
-  // the stage can be later than `resultMs`.
+  // The baseline must end before the stage and before the result period. If a clock was corrected, the recorded start
+  // of the stage can be later than `resultMs`.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline lies a whole number of days or weeks before the result period, so both periods cover the same time of
-  // day. The number is large enough for the baseline to end before the upgrades began.
+  // The baseline lies a whole number of days or weeks before the result period, so both cover the same time of day.
+  // `cycles` is large enough that the baseline ends before the upgrades.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -85,8 +84,8 @@ export function analysisPeriods(
 }
 
 /**
- * Typical number of requests for counting the messages before and after a stage's upgrades.
- * @param collectors number of collectors in the service's list; each can be a row of the result
+ * Returns the typical number of requests that count a stage's messages before and after its upgrades.
+ * @param collectors number of collectors in the service's list, and so the maximum number of rows in the result
  */
 export function requestsOfAnalysis(collectors: number): number {
   return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));
@@ -97,7 +96,7 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
   return `${scope} | count by _collectorid`;
 }
 
-/** Verdict of a finished analysis. The verdict is inconclusive if no collector sent enough messages to be judged. */
+/** Returns the verdict of a finished analysis. The verdict is `Inconclusive` if no collector could be judged. */
 export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
   if (quiet > 0) return 'Failed';
   return judged > 0 ? 'Passed' : 'Inconclusive';
@@ -129,8 +128,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Compares how many messages each collector sent before and after its upgrade. A collector is not judged if it was
- * upgraded after `resultFromMs`, because its messages are counted from that time on.
+ * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after
+ * `resultFromMs` is not judged, because some of the counted messages were sent before its upgrade.
  */
 export function judgeMembers(
   analysis: StageAnalysis,
@@ -158,7 +157,7 @@ export function judgeMembers(
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
 }
 
-/** Returns whether a collector sends too few messages, compared with the time before its upgrade. */
+/** Returns whether a collector sends too few messages after its upgrade, compared with the baseline. */
 export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
   return messages * 100 < minRatio * baseline;
 }

@@ -27,13 +27,16 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       /** Bytes that the searches scanned, including failed searches, if the service reports bytes. */
       readonly scannedBytes: number;
     }
-  /** Error of the last search for the counts. The search is repeated after a delay. */
+  /** Error of the last search job. The search is repeated after a delay. */
   | { readonly kind: 'failed'; readonly error: LogfleetError }
 );
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
-/** Maximum clock difference between service and logfleet that is ignored: in ms, and as a fraction of the period. */
+/**
+ * A clock difference between the service and logfleet is ignored up to these limits: in ms, and as a fraction of the
+ * period.
+ */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
 /** Clock difference in ms that is always ignored, because the `Date` header has only seconds and arrives late. */
@@ -49,14 +52,14 @@ export class MessageCounter {
     this.#policy = policy;
   }
 
-  /** Newest message counts, or the newest error. Undefined until a count has ended or failed. */
+  /** Message counts, or the error of the last attempt to count. Undefined until a count has ended or failed. */
   get reading(): AnalysisReading | undefined {
     return this.#run?.reading;
   }
 
   /**
-   * Counts the messages that `order` requests. A running count of other messages is stopped. If `order` is undefined,
-   * nothing is counted.
+   * Starts to count the messages that `order` requests, and stops a different count that is running. If `order` is
+   * undefined, nothing is counted.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
@@ -64,7 +67,7 @@ export class MessageCounter {
     this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
   }
 
-  /** Repeats a failed search at once, because a person asked. */
+  /** Repeats a failed search immediately, because a user asked for it. */
   tryAgain(): void {
     this.#run?.tryAgain();
   }
@@ -87,9 +90,7 @@ class CounterRun {
   #failures = 0;
   #failed: LogfleetError | undefined;
   #scannedBytes = 0;
-  /**
-   * Time in ms by which the service's clock is ahead of the clock of this process; 0 if the difference may be ignored.
-   */
+  /** Time in ms by which the service's clock is ahead of the local clock. Small differences are ignored. */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
@@ -115,7 +116,7 @@ class CounterRun {
     const { order } = this;
     this.#retry = undefined;
     try {
-      // If a search fails, the counts of finished periods are kept. Only the other periods are counted again.
+      // After a failed search, only the periods without counts are counted again.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
@@ -137,12 +138,12 @@ class CounterRun {
       this.#scannedBytes += job.progress.scannedBytes ?? 0;
     });
     if (aggregated?.kind === 'errors')
-      throw notCounted(`the search for the counts reported errors: ${aggregated.errors.join('; ')}`);
+      throw notCounted(`the search that counts the messages reported errors: ${aggregated.errors.join('; ')}`);
     if (!aggregated) throw notCounted('answers of the service were lost, or the result of the search is incomplete');
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job for a period. Converts the period to the clock of the service. */
+  /** Opens a search job for a period whose times are converted to the clock of the service. */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
@@ -157,9 +158,7 @@ class CounterRun {
   }
 }
 
-/**
- * Matches a collector id, which consists of decimal digits. Also matches the empty id of messages without a collector.
- */
+/** Matches the digits of a collector id. Also matches an empty id, which stands for messages without a collector. */
 const collectorId = /^[0-9]*$/;
 
 /**
@@ -172,7 +171,8 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // The service may round an id, for example to 1E8. The collector with this id would then seem to send no messages.
+    // The service may round an id, for example to 1E8. Such a result is rejected, because the collector would seem to
+    // send no messages.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

@@ -19,7 +19,7 @@ import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
 /** A running check after a rollback. */
 export interface PendingCheck {
-  /** Name of the stage whose collectors' messages are counted next. */
+  /** Name of the stage that the check examines. */
   readonly stage: string;
   /** Wall time in ms at which the count of messages can begin. Absent while the messages are counted. */
   readonly untilMs?: number;
@@ -29,17 +29,17 @@ export interface PendingCheck {
 
 interface Recovery {
   readonly header: LedgerHeader;
-  /** Check that is running after a rollback. Absent when all checks are finished. */
+  /** The running check. Absent when all checks are finished. */
   readonly check?: PendingCheck;
-  /** Messages that must be counted now for the check after a rollback; absent when there are none. */
+  /** Request to count messages for the running check. Absent while no count is needed. */
   readonly order?: AnalysisOrder;
 }
 
 type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; readonly recovery: RecoveryCheck };
 
 /**
- * Starts or continues the checks that follow a rollback. Returns the changed ledger header.
- * @param isListed whether the service still lists a collector; deleted collectors are not checked
+ * Starts or continues the checks that follow a rollback. Returns the changed ledger header and the running check.
+ * @param isListed returns whether the service still lists a collector; deleted collectors are not checked
  */
 export function checkRecovery(
   before: LedgerHeader,
@@ -78,7 +78,8 @@ export function comparedAfterRollback(quietest: readonly QuietMember[]): number 
 }
 
 /**
- * Describes whether collectors send logs again after a rollback, without a full stop. Undefined until a check begins.
+ * Returns a text, without a full stop, that says whether collectors send logs again after the rollback. Undefined until
+ * a check begins.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
@@ -90,9 +91,9 @@ export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck 
 
 function unfinishedText(check: PendingCheck | undefined): string {
   if (check?.error)
-    return 'After the rollback, logfleet could not count the messages of the collectors that had sent too few (see status.stages)';
+    return 'After the rollback, logfleet could not count the messages of the collectors that had sent too few messages (see status.stages)';
   const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
-  return `To check the rollback, logfleet again counts the messages of the collectors that had sent too few${when}`;
+  return `To check the rollback, logfleet again counts the messages of the collectors that had sent too few messages${when}`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {
@@ -119,7 +120,7 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {
     if (messages !== undefined && isQuiet(analysis, messages, baseline))
-      return `but ${name} sent only ${messages} messages in ${renderDuration(analysis.durationMs)}, compared with ${baseline} before the upgrade`;
+      return `${name} sent only ${messages} messages in ${renderDuration(analysis.durationMs)}, compared with ${baseline} before the upgrade`;
   }
   return undefined;
 }
@@ -147,7 +148,7 @@ function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): bo
   return analysis?.recovery !== undefined && analysis.recovery.recovered === undefined;
 }
 
-/** Stores in a stage's analysis how many messages its collectors sent after the rollback. */
+/** Returns the stage's analysis with the number of messages that each collector sent after the rollback. */
 function finish(
   analysis: CheckedAnalysis,
   counts: MessageCounts,

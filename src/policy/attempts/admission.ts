@@ -25,11 +25,11 @@ import {
   stageNotReached,
 } from './start-rules.ts';
 
-/** Collectors that cannot start an upgrade yet, all for the same reason. */
+/** Reason why some collectors cannot start an upgrade yet, with the number of these collectors. */
 export interface Wait extends Refusal {
   readonly waitsFor: string;
   readonly collectors: number;
-  /** Earliest monotonic time in ms at which a waiting collector may start; Infinity when unknown. */
+  /** Earliest monotonic time in ms at which one of the collectors may start. Infinity if no time is known. */
   readonly untilMs: number;
 }
 
@@ -40,15 +40,17 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read before their next upgrade. The value is the earliest monotonic time in ms of
+   * Collectors whose version must be read before their next upgrade, each with the earliest monotonic time in ms for
    * that read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
-  /** Monotonic time in ms at which logfleet checks again whether waiting collectors may start. */
+  /** Earliest monotonic time in ms at which a waiting collector may start. */
   readonly nextMs: number;
   /** Whether a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
-  /** Whether a collector waits for something that ends within moments, such as the answer to a request. */
+  /**
+   * Whether a collector waits for something so short, such as the answer to a request, that the status reports no wait.
+   */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
 }
@@ -107,10 +109,10 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // If the first request was never sent, repeating it would start the upgrade before its stage has started (R2).
+      // Without a task id, the request must be repeated, which may start the upgrade. So the stage must have started
+      // (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // Without a task id, the age of the attempt counts from now, because its request may have been sent only a moment
-      // ago.
+      // The request of an upgrade without a task id may have been sent a moment ago, so its age counts from now.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -121,8 +123,8 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade request whose answer was lost, if the collector still runs another version (U3). All conditions
-   * for an upgrade apply, because the repeated request may start the upgrade.
+   * Repeats an upgrade request whose answer was lost, if the collector still runs another version (U3). The repeated
+   * request may start the upgrade, so all conditions for an upgrade apply.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -170,7 +172,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Reports why the collectors of later stages wait, for example because a stage needs an approval. */
+  /** Records why the collectors of later stages wait, for example for an approval. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -230,8 +232,8 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // The collector has left the target version before. An outdated listing may still show that version, and must not
-    // end the new attempt.
+    // The collector ran the target version before. An outdated listing may still show this version, and must not end
+    // the new attempt.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
@@ -240,7 +242,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // An outdated listing may still show the collector at its former version.
+    // The attempt needs a grace period, because an outdated listing may still show the former version.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }

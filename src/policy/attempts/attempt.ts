@@ -31,8 +31,8 @@ export interface Evidence {
   /** Whether the service can list a collector that already runs the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * Whether the service can list a collector that still runs its version from before the upgrade. If so, an unlisted
-   * collector no longer exists.
+   * Whether the service lists collectors that run the version from before the upgrade. If it does, a collector that is
+   * not listed no longer exists.
    */
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
@@ -44,7 +44,9 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** Converts wall time to monotonic time, both in ms. A clock adjustment makes the result inexact. */
+/**
+ * Converts a wall time to a monotonic time, both in ms. The result is only approximate if the wall clock was adjusted.
+ */
 export function monotonicOf(wallMs: number, now: Instant): number;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined {
@@ -60,8 +62,8 @@ interface Known {
 }
 
 /**
- * Computes the next ledger entry of a collector. Returns the same object if nothing changed, and undefined if no entry
- * is needed.
+ * Returns the collector's next ledger entry. Returns the same object if nothing changed, and undefined if the entry can
+ * be deleted.
  */
 export function evaluateEntry(
   entry: Entry,
@@ -84,8 +86,8 @@ export function evaluateEntry(
 }
 
 /**
- * Returns whether an upgrade request with an unknown outcome may be repeated. A listing from after the request must
- * show that the collector still runs another version (U3).
+ * Returns whether an upgrade request with an unknown outcome may be repeated. A later listing must show that the
+ * collector still runs another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -94,7 +96,10 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
   return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
-/** Earliest monotonic time in ms at which a listing must be requested to show the outcome of the upgrade (U3, U7). */
+/**
+ * Returns the earliest monotonic time in ms for a listing that can show the outcome of the upgrade. Earlier listings
+ * may be outdated (U3, U7).
+ */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
   if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
@@ -105,8 +110,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // If this process has no open request, a former process stored the attempt. That process may have sent the request,
-  // so the outcome is unknown.
+  // A former process stored this attempt and may have sent the request, so the outcome is unknown.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -121,8 +125,8 @@ function afterPost(known: Known): Entry | undefined {
 }
 
 /**
- * Evaluates the refusal of an upgrade request (U11). A refused request does not count as an attempt. A refused
- * repetition does, because the first request may have started the upgrade.
+ * Evaluates the refusal of an upgrade request (U11). A refused first request does not count as an attempt. A refused
+ * repeated request counts, because the first request may have started the upgrade.
  */
 function afterRefusal(
   { entry, ...known }: Known,
@@ -134,8 +138,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // The service already upgrades this collector. If this request was a repetition, the first request may have
-      // started that upgrade.
+      // The service is already upgrading this collector. If this request was repeated, the first request may have
+      // started the upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -143,7 +147,7 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the version that the collector already runs. So this refusal may mean that
+      // The service may refuse an upgrade to the installed version. So the refusal of a repeated request may mean that
       // the first request succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
@@ -181,14 +185,15 @@ function isNumber(id: string | undefined): id is string {
   return id !== undefined && /^\d{1,20}$/.test(id);
 }
 
-/** Evaluates an attempt by the newest listing. Ends the attempt after its time limit. */
+/** Ends an attempt if the newest listing shows the requested version, or if the time limit has passed. */
 function afterListing(known: Known): Entry | undefined {
   const { entry, open, now, settings } = known;
   const { row, sweptSinceMs = 0, observable, showsOrigin } = known.evidence;
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // If logfleet did not start the upgrade, a changed version shows that the upgrade has ended.
+  // An upgrade that logfleet did not start may install any version, so every change of the version shows that it has
+  // ended.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -198,7 +203,7 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // If the list can show the version from before the upgrade but omits the collector, the collector no longer exists.
+  // If the service lists collectors at the version from before the upgrade, an unlisted collector no longer exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 
@@ -210,8 +215,8 @@ function timedOut(known: Known): Entry | undefined {
 }
 
 /**
- * Returns the ledger entry after a repeated request that had no effect or got no answer. The time limit of the attempt
- * stays the same (U5).
+ * Returns the ledger entry after a repeated request that was refused, not sent or not answered. The time limit of the
+ * attempt is not extended (U5).
  */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
@@ -222,8 +227,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
 }
 
 /**
- * Removes the open attempt from a ledger entry and corrects the numbers of attempts and drifts, because the upgrade
- * never started.
+ * Removes an open attempt whose upgrade never started. The numbers of attempts and drifts are decreased accordingly.
  */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;

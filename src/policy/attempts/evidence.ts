@@ -1,6 +1,6 @@
 /**
- * Evaluates a policy's open upgrades by answers, task statuses and listings, and measures how long upgrades take.
- * `attempt.ts` evaluates a single upgrade.
+ * Evaluates the open upgrades of a policy from answers, task statuses and listings. Also measures how long upgrades
+ * take. `attempt.ts` contains the rules for a single upgrade.
  */
 
 import type { DecideInput } from '../decide-input.ts';
@@ -20,7 +20,7 @@ import { evaluateEntry, type Instant } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Evaluates all upgrades of the policy that have not ended. Returns the durations of those that have ended now. */
+/** Evaluates all open upgrade attempts of the policy. Returns the durations of the upgrades that have ended. */
 export function evaluateAttempts(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
@@ -74,8 +74,9 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Returns the index of the stage that counts the collector's attempts. While the collector's own stage is active, this
- * is the collector's own stage; later it is the last stage. Returns undefined if neither stage is active.
+ * Returns the index of the stage that counts the collector's ended upgrade. Undefined if no stage counts it.
+ * - The collector's own stage counts the upgrade while this stage runs.
+ * - After that, the last stage counts the upgrade while it runs.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -102,9 +103,9 @@ function sampleOf(
 }
 
 /**
- * Corrects the outcomes of ended upgrades by the service's list. A failed collector that reached the target is no
- * longer failed (U6). An upgraded collector that goes offline or leaves the target version before its stage ends counts
- * as failed (R5).
+ * Corrects the outcomes of ended upgrades that the service's list contradicts.
+ * - A failed collector that now runs the target version no longer counts as failed (U6).
+ * - An upgraded collector that goes offline or leaves the target version before its stage ends counts as failed (R5).
  */
 export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
@@ -113,8 +114,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // The ledger entry only records that the collector went offline. The collector is alive again, so the entry is
-    // removed.
+    // This entry only recorded that the collector was offline. The collector is alive again, so the entry is deleted.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -124,8 +124,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have reset `used` to 0. This rollout upgraded the collector, so `used` must be at least 1; otherwise
-    // a rollback would not include the collector.
+    // A retry may have reset the number of attempts to 0. The number must be at least 1, because otherwise a rollback
+    // would not include this upgraded collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -152,7 +152,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   // Upgrades that logfleet did not start are not counted as failures (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // The failure is added to the counts of the stage that also counted the upgrade.
+  // The failure is added to the stage whose counts include the upgrade.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -200,7 +200,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // After the retry, a collector that went offline counts as updated, so that the same failure is not counted again.
+    // A collector that went offline counts as updated after the retry, so that its failure is not counted again.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
@@ -212,8 +212,8 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Ledger entry of a collector after a user retried a rolled-back rollout; undefined if the collector was rolled back
- * (U14).
+ * Returns the collector's ledger entry after the retry of a rolled-back rollout (U14). Returns undefined if the entry
+ * must be deleted, because the collector was rolled back.
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -222,7 +222,7 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Removes the service's refusal from a ledger entry. Returns undefined if the entry contains nothing else. */
+/** Removes the service's refusal from a ledger entry. Returns undefined if the entry is then empty. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
@@ -247,8 +247,8 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 }
 
 /**
- * Digest of the policy's selector, for the ledger header. The former digest is kept until upgrades of collectors that
- * the policy no longer selects have ended.
+ * Returns the digest of the policy's selector for the ledger header. Returns the former digest while upgrades run on
+ * collectors that the policy no longer selects.
  */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
@@ -258,8 +258,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Forgets the service's refusals of a build that the service has withdrawn. If the build returns, the upgrades are
- * tried again (U11).
+ * Deletes the refusals of a build that the service has withdrawn. If the service offers the build again, the upgrades
+ * are retried (U11).
  */
 export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

@@ -1,6 +1,6 @@
 /**
- * Sends the requests (POST) for upgrades that the policy still wants (U2). Keeps each answer until the answer is
- * stored.
+ * Sends the requests (POST) for upgrades that the policy still wants (U2). Answers are kept until they are stored in
+ * the ledger.
  *
  * Invariant: a collector has at most one unanswered request of this process.
  */
@@ -23,7 +23,7 @@ export interface PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the answer to a request has arrived. */
   noteNews(): void;
-  /** Called when more requests can be sent after the batch was full. */
+  /** Called when a full batch has room again for more upgrades. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -32,12 +32,12 @@ export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'dou
 
 export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 
-/** Upgrades that one decision stored together and that were not requested yet. */
+/** Upgrades that one decision stored and that are requested next. */
 export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
-  /** Monotonic time in ms of the decision that starts these upgrades. */
+  /** Monotonic time in ms of the decision to start these upgrades. */
   readonly decidedAtMs: number;
   /** Whether the batch is full, so that more upgrades wait. */
   readonly moreWait: boolean;
@@ -58,8 +58,8 @@ export class Posting {
   /** Ledger entries of upgrades that are stored in the ledger and were not requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of attempts that are stored but not sent yet. It decreases when requests are delayed, so that no
-   * stored attempt expires.
+   * Maximum number of stored attempts that are not sent yet. It decreases after an attempt expired because its request
+   * was delayed.
    */
   #batch: number;
   #moreWait = false;
@@ -76,12 +76,12 @@ export class Posting {
     return this.#inFlight;
   }
 
-  /** Number of upgrades that are stored but not requested yet. Repeated requests are not counted. */
+  /** Number of stored upgrades whose first request is not sent yet. */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Answers to upgrade requests, by collector. An answer is kept until a stored decision contains it. */
+  /** Answers to upgrade requests that no decision has evaluated yet, by collector id. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
@@ -91,9 +91,7 @@ export class Posting {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /**
-   * Returns how many more attempts may be stored now. Returns 0 while more than a fifth of the batch size is unsent.
-   */
+  /** Returns how many upgrades the next decision may start. Returns 0 while more than a fifth of a batch is unsent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -117,7 +115,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Yields the collectors whose upgrade is stored in the ledger, although its request was certainly not sent. */
+  /** Yields the collectors whose upgrade is stored in the ledger but was never requested. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -169,8 +167,7 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The service refused only this collector. It answers requests again, so an earlier failure of the service has
-      // ended.
+      // This refusal concerns only the collector. It shows that the service works, so earlier failures have ended.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
@@ -182,8 +179,8 @@ export class Posting {
   }
 
   /**
-   * Removes an upgrade from the unsent upgrades. The batch size grows by one if the request was sent in time, and is
-   * halved if the request expired.
+   * Removes an upgrade from the unsent upgrades and adjusts the batch size. A request that was sent in time increases
+   * the size by one. An expired request halves the size.
    */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);

@@ -10,8 +10,8 @@ import { monotonicOf } from './attempt.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /**
- * Minimum interval between reads of the whole collector list while upgrades wait, as a multiple of the duration of one
- * read (U9).
+ * Factor for the minimum interval between two reads of the whole collector list while upgrades wait. The interval is
+ * this factor times the duration of one read (U9).
  */
 export const workingShare = 50;
 
@@ -48,7 +48,7 @@ export function planReads(
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
-  // Reads of the whole list always keep a minimum interval (U9).
+  // Between two reads of the whole list, a minimum interval always applies (U9).
   const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
   return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };
@@ -58,7 +58,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** Plans page reads that show how upgrades outside the ledger have ended, such as upgrades to a former target (U9). */
+/** Plans page reads for running upgrades that the ledger does not contain, such as upgrades to a former target (U9). */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;

@@ -1,8 +1,7 @@
 /**
- * Rules that decide whether an upgrade may start. The first rule that forbids the start gives the reason that is
- * reported.
+ * Rules that decide whether an upgrade may start. If several rules forbid it, the reason of the first rule is reported.
  *
- * `refusalOfAll` applies the rules for the whole policy, `rulesForOne` has the rules for one collector.
+ * `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one collector.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -20,17 +19,24 @@ import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
-  /** Text after "waiting for" in the status message. Undefined if the wait lasts only moments and need not be shown. */
-  readonly waitsFor: string | undefined;
   /**
-   * Reason that the `Ready` condition shows while the rollout waits and no upgrade runs; absent for the default reason.
+   * Text after "waiting for" in the status message. Undefined for a wait of a few moments, which the status does not
+   * report.
    */
+  readonly waitsFor: string | undefined;
+  /** Reason of the `Ready` condition while the rollout waits and no upgrade runs. Absent for the default reason. */
   readonly reason?: string | undefined;
-  /** Earliest monotonic time in ms at which the wait may end. Absent if only an event can end the wait. */
+  /**
+   * Earliest monotonic time in ms at which the wait may end. Absent if only an event, such as an approval, can end the
+   * wait.
+   */
   readonly untilMs?: number | undefined;
-  /** Monotonic time in ms. The wait ends when a list that was requested at or after this time shows the collector. */
+  /**
+   * Monotonic time in ms at or after which a listing must be requested. The wait ends when this listing shows the
+   * collector.
+   */
   readonly unseenSinceMs?: number;
-  /** True if all remaining collectors must wait for this reason; absent if only this collector must wait. */
+  /** True if the reason applies to all remaining collectors. Absent if it applies to one collector only. */
   readonly forAll?: boolean;
 }
 
@@ -39,7 +45,7 @@ export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' |
   readonly stop: RolloutStop | undefined;
 }
 
-/** Collector that may need an upgrade, with the reason. */
+/** Collector that may need an upgrade. `because` says why. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
   | { readonly because: 'rollback' }
@@ -53,7 +59,7 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Facts by which the rules decide whether one collector may be upgraded now. */
+/** Input of the rules that decide whether one collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
   /** Number of upgrades that this decision has started so far. */
   readonly batched: number;
@@ -85,12 +91,13 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   const { upgradesBlocked, pausedForAll, notOffered, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
   // An unusable manifest stops all upgrades, because it may contain a policy that pins collectors (D1).
-  if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
+  if (upgradesBlocked !== undefined) return 'a user to correct or delete the unusable manifest';
   if (pausedForAll !== undefined) return `a user to resume all policies, which are paused by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
   if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
-  if (stop && stop.kind !== 'rollback') return '`logfleet retry` or another target, because the rollout is stopped';
+  if (stop && stop.kind !== 'rollback')
+    return 'a user to run `logfleet retry` or to set another target, because the rollout is stopped';
   // A rollback does not need the target build.
   if (notOffered !== undefined && !stop) return 'the service to offer the target build';
   if (heldBy !== undefined) return heldBy;
@@ -139,8 +146,8 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // If nothing blocks the stage, this decision starts the stage, and the next decision upgrades its collectors. So the
-  // collector waits only for moments.
+  // If nothing blocks the stage, this decision starts it and the next decision upgrades its collectors. This wait is
+  // too short to be reported.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -150,7 +157,7 @@ function postUnanswered({ id }: Candidate, { observation }: AdmissionState): Ref
 }
 
 function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refusal | undefined {
-  // After a user's retry, the first attempt starts without delay.
+  // After a user's retry (`used` is 0), a collector is upgraded without delay.
   if (candidate.because !== 'failed' || candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(policy.spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
@@ -170,7 +177,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'pending':
       return undefined;
     case 'failed': {
-      // For a grace period after a failed upgrade, a listing may be outdated (U6).
+      // A listing within the grace period after a failed upgrade may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
       return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
     }
@@ -184,8 +191,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       );
     }
     case 'rollback': {
-      // The listing already shows the former version, but the listing may be outdated. A newer listing must confirm the
-      // version.
+      // The last listing shows the former version but may be outdated, so a newer listing must confirm this version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -211,7 +217,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
   return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/** Makes an upgrade wait while the ledger has no space for another upgrade (U1). */
+/** Makes an upgrade wait while the policy has the maximum number of open upgrades (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
@@ -220,7 +226,7 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
   };
 }
 
-/** Makes an upgrade wait while the batch of requests is full (U2). */
+/** Makes an upgrade wait if this decision already starts as many upgrades as it may (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.room ? undefined : { waitsFor: undefined, forAll: true };
 }

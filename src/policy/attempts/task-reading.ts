@@ -1,6 +1,6 @@
 /**
- * Reads the status of upgrade tasks (section 4.8 of the service's specification). Keeps each status until a decision
- * that used it is stored.
+ * Reads the statuses of upgrade tasks (section 4.8 of the service's specification). Each status is kept until a stored
+ * decision has evaluated it.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -24,10 +24,10 @@ export class TaskReadings {
   readonly #abort = new AbortController();
   /** Ids of the upgrade tasks that are being read, by collector id. */
   readonly #underWay = new SparseMap<string, string>();
-  /** Statuses of upgrade tasks that no stored decision has used yet, by collector id. */
+  /** Statuses of upgrade tasks that no decision has evaluated yet, by collector id. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Id of the upgrade task whose status and number of reads are stored, by collector id. */
+  /** Id of the upgrade task that was read last, by collector id. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
@@ -40,7 +40,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a task status that no stored decision has used yet reports a failed upgrade. */
+  /** Whether a task failed and no decision has evaluated the failure yet. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
@@ -55,7 +55,7 @@ export class TaskReadings {
     return this.#underWay.size;
   }
 
-  /** True if no task is being read, and stored decisions have used every task status. */
+  /** True if no task is being read and every task status was evaluated. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#readings.size === 0;
   }
@@ -64,7 +64,7 @@ export class TaskReadings {
     for (const [id, task] of taken) if (this.#readings.get(id) === task) this.#readings.delete(id);
   }
 
-  /** Forgets the task of an upgrade that has ended. Answers that arrive later are ignored. */
+  /** Discards the data about a collector's upgrade task. Answers that arrive later are ignored. */
   forget(collectorId: string): void {
     this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);

@@ -1,16 +1,16 @@
-/** Estimates how long nearly all upgrades take at most, from the upgrades so far. */
+/** Estimates, from the durations of earlier upgrades, the time within which nearly all upgrades end. */
 
-/** Lower and upper bound for the duration of a successful upgrade in ms. */
+/** Shortest and longest possible duration of a successful upgrade, in ms. */
 export interface DurationSample {
   /** Age in ms at which the upgrade had ended. */
   readonly endedByMs: number;
-  /** Age of the upgrade in ms when a read last showed that it was running. 0 if no read showed it running. */
+  /** Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed this. */
   readonly unendedAtMs: number;
 }
 
 /**
- * Fraction by which each ended upgrade changes the estimate. The estimate rises faster than it falls, to cover nearly
- * all upgrades.
+ * Fractions by which a shorter and a longer upgrade change the estimate. The estimate falls slowly and rises fast, so
+ * that nearly all upgrades are shorter.
  */
 const downShare = 0.02;
 const upShare = 0.1;
@@ -20,7 +20,7 @@ const longestMs = 30 * 60_000;
 export class UpgradeDuration {
   #typicalMs: number | undefined;
 
-  /** Age in ms by which nearly all upgrades have ended; undefined until an upgrade has ended. */
+  /** Time in ms within which nearly all upgrades end. Undefined until the first upgrade has ended. */
   get typicalMs(): number | undefined {
     return this.#typicalMs;
   }

@@ -1,6 +1,6 @@
 /**
- * Plans the reads that show when running upgrades have ended (U9). One read of a list page can show the ends of several
- * upgrades; a read of an upgrade task shows one.
+ * Plans the reads that show when running upgrades have ended (U9). A read of a list page can cover several upgrades. A
+ * read of an upgrade task covers one.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -12,28 +12,28 @@ import { evidenceFromMs } from './attempt.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the read before the last read. Undefined until there were two reads. */
+  /** Monotonic time in ms of the next-to-last read. Undefined until there were two reads. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
   /**
-   * Collectors that a new listing must show. The number is the earliest monotonic time in ms at which this listing may
-   * be requested.
+   * Collectors that a new listing must show, each with the earliest monotonic time in ms at which the listing may be
+   * requested.
    */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether collectors wait until running upgrades have ended. The reads that show these ends then come sooner. */
+  /** Whether collectors wait for the end of running upgrades. If so, pages are read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
 }
 
 export interface WatchPlan {
-  /** Pages of the collector list to read, with the earliest monotonic time in ms of the request. */
+  /** Numbers of the list pages to read, each with the earliest monotonic time in ms for its request. */
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
@@ -41,37 +41,43 @@ export interface WatchPlan {
   readonly needsTasks: boolean;
   /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;
-  /** Monotonic time in ms at which the next reads must be planned again. */
+  /** Monotonic time in ms at which a new plan is needed. */
   readonly nextMs: number;
 }
 
-/** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
+/** Number of upgrade tasks that are read frequently until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade task. After these reads, the task of another running upgrade is read. */
+/** Number of frequent reads of one upgrade task before another task takes its place. */
 const readsPerTurn = 20;
 /**
- * Minimum number of upgrades on a page that should have ended. If fewer should have ended, their tasks are read instead
- * of the page.
+ * A page is read if at least this many upgrades on it should have ended. Otherwise, the tasks of these upgrades are
+ * read.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
-/** Maximum delay of a page read, as a fraction of the usual duration of an upgrade. */
+/**
+ * Maximum delay of a page read, as a fraction of the usual duration of an upgrade. The smaller fraction applies while
+ * collectors wait.
+ */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of upgrades on this page that should end soon. */
+  /** Number of upgrades on this page that should end within the maximum delay of the read. */
   soon: number;
   oldestDueMs: number;
-  /** Latest monotonic time in ms at which an upgrade that `due` counts should have ended. */
+  /** Latest expected end, as monotonic time in ms, of the upgrades that should have ended already. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** Maximum delay in ms of a page read. More upgrades may end during the delay. */
+/**
+ * Returns the maximum delay in ms of a page read. More upgrades may end during the delay, and the same read then shows
+ * them.
+ */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -140,8 +146,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The service's list may hide the collector. So a read of the collector's page counts as a read of the collector,
-    // even if the page does not show the collector.
+    // The service's list may hide the collector, so a read of its page counts even if the page does not show the
+    // collector.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is polled less and less often.
@@ -167,7 +173,10 @@ class PlanBuilder {
     }
   }
 
-  /** Plans the read of a page. The read waits for upgrades that should end soon, up to a maximum delay. */
+  /**
+   * Plans the read of a page. The read is delayed while more upgrades on the page should end soon, up to a maximum
+   * delay.
+   */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
     const { nowMs } = this.#input;
@@ -181,7 +190,7 @@ class PlanBuilder {
     }
   }
 
-  /** Plans frequent reads of a few upgrade tasks until the usual duration of an upgrade is known. */
+  /** While the usual duration of an upgrade is unknown, plans frequent reads of a few upgrade tasks to measure it. */
   #sample(): void {
     const { reads, settings } = this.#input;
     const turn = (id: string) => Math.floor((reads.get(id)?.count ?? 0) / readsPerTurn);
@@ -205,7 +214,8 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // If the collector's page is unknown, or was read and does not show the collector, the whole list must be read.
+    // The whole list must be read if the collector's page is unknown, or if a recent read of the page did not show the
+    // collector.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

@@ -44,8 +44,8 @@ export class KeptLedger {
   }
 
   /**
-   * Returns whether a new rollout must begin. A rollout begins if the target is new, or if a ledger from a backup lacks
-   * a later rollout.
+   * Returns whether a new rollout must begin, because the target changed or the status shows a later rollout than the
+   * ledger.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
@@ -80,7 +80,7 @@ export class KeptLedger {
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If no ledger is stored because none was needed so far, the status contains all facts about the rollout (U1).
+    // Without a stored ledger, the header is built from the status, if the status shows that no ledger was needed (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -141,8 +141,8 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so the upgrades that this decision took over may not be stored. They are recorded again as
-      // upgrades of deleted policies, so that the next decision takes them over.
+      // The write failed, so the upgrades that this decision took over from deleted policies may not be stored. They
+      // are recorded again, so that the next decision takes them over.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

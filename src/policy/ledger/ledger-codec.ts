@@ -2,7 +2,8 @@
  * Converts a policy's ledger to text and back. Ledger entries are stored as short arrays, because a large fleet has
  * many of them.
  *
- * Monotonic times are not stored: after a restart, the age of each upgrade counts from the read of the ledger (U5).
+ * Monotonic times are not stored, so after a restart the age of each upgrade counts from the time when the ledger is
+ * read (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -15,27 +16,27 @@ const formatVersion = 4;
  * collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/** Rarely used fields of a ledger entry in packed form: `counted.tally`, `counted.stage`, `back` and `forgiven`. */
+/** Rarely used fields of a stored ledger entry: `counted.tally`, `counted.stage`, `back` and `forgiven`. */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
- * Ledger entry in packed form: collector id, version before the rollout, number of attempts, number of drifts, end of
- * the last attempt, and rarely used fields.
+ * Ledger entry as a stored array: collector id, version before the rollout, number of attempts, number of drifts, end
+ * of the last attempt, rarely used fields.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
- * Packed open attempt: number, target version, state, task id, whether logfleet started it, whether its request was
- * repeated, start time (ms).
+ * Open attempt as a stored array: number, target version, state, task id, whether logfleet started it, whether its
+ * request was repeated, start time in ms.
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 export interface ShardNumbers {
   /** Number of `log-N` objects of this rollout. */
   readonly logs: number;
-  /** Number of `members-STAGE-N` objects of each started stage. */
+  /** For each started stage, the number of its `members-STAGE-N` objects. */
   readonly memberShards: readonly number[];
   /**
-   * Number of writes of ledger objects other than `head`. Each object contains this number, so that no two objects have
-   * the same content.
+   * Number of writes of ledger objects other than `head`. Each of these objects contains the current number, which
+   * makes its content unique.
    */
   readonly shardWrites: number;
 }
@@ -44,7 +45,8 @@ interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
   /**
-   * Collectors whose entries in a `log-N` object are ignored, because the entries were deleted from the ledger later.
+   * Collectors whose ledger entry was deleted after it had been written to a `log-N` object. The entry in that object
+   * is ignored.
    */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
@@ -71,13 +73,13 @@ export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgot
   readonly entries: readonly Entry[];
 }
 
-/** Encodes one ledger entry as text, once after each change. */
+/** Encodes one ledger entry as text. The text is reused until the entry changes. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
-/** Encodes the ledger object `head`. `open` and `ended` are texts from `encodeEntry`. */
+/** Encodes the ledger object `head`. `open` and `ended` are entries that `encodeEntry` has encoded. */
 export function encodeHead(
   header: LedgerHeader,
   numbers: ShardNumbers,
@@ -89,13 +91,13 @@ export function encodeHead(
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-/** Encodes a ledger object with older ended attempts. `ended` are texts from `encodeEntry`. */
+/** Encodes a ledger object `log-N` with older ended attempts. `ended` are entries that `encodeEntry` has encoded. */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Size in bytes that each ledger object reserves for fields other than the collector ids. */
+/** Size in bytes that is reserved in each ledger object for fields other than collector ids. */
 const spareBytes = 1024;
 
 /** Splits the collectors of a stage into groups that each fit into one ledger object. */
@@ -159,10 +161,7 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
   throw unreadable(`the ledger object ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
-/**
- * Calls `unpack`. If `unpack` throws, another program has changed the ledger, so the error for an unreadable ledger is
- * thrown.
- */
+/** Calls `unpack`. If it throws, the stored ledger is damaged, so the error for an unreadable ledger is thrown. */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();

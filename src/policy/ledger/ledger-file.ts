@@ -1,14 +1,14 @@
 /**
  * Stores a policy's ledger as several objects (*shards* in code) in the Kubernetes API or a directory (U1).
  *
- * - `head` contains the header, open attempts and recently ended attempts. Every change writes it.
+ * - `head` contains the header, open attempts and recently ended attempts. It is written after every change.
  * - `log-N` contains older ended attempts, so that `head` stays small.
  * - `members-STAGE-N` contains collectors that a started stage has chosen.
  *
  * Invariants:
  * - `head` names the other objects in use. If one of them is missing, the ledger is unreadable.
- * - Another object is written between two writes of `head`. The first of these writes fails if another process has
- *   written the ledger.
+ * - `head` is written before and after another object is written. The first write fails if another process has changed
+ *   the ledger.
  */
 
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -49,7 +49,7 @@ export class LedgerFile {
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Number of `members-STAGE-N` objects of each started stage. */
+  /** For each started stage, the number of its `members-STAGE-N` objects. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -70,8 +70,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads the stored ledger; undefined when none is stored.
-   * @param takeoverMs monotonic time in ms; the age of each attempt counts from this time
+   * Reads the stored ledger. Returns undefined if no ledger is stored.
+   * @param takeoverMs monotonic time in ms from which the age of each attempt counts
    */
   async load(takeoverMs: number): Promise<Ledger | undefined> {
     const head = await this.#read('head');
@@ -93,10 +93,10 @@ export class LedgerFile {
   }
 
   /**
-   * Stores a ledger to which the changes are already applied. Throws `host.conflict` when another process has changed
-   * the stored ledger.
+   * Stores a ledger that already contains the changes. Throws `host.conflict` if another process has changed the stored
+   * ledger.
    * @param changes entries that differ from the stored ledger
-   * @param started collectors of a stage that starts with this write
+   * @param started collectors of the stage that starts now; empty if no stage starts
    */
   async save(ledger: Ledger, changes: readonly EntryChange[], started: readonly string[] = []): Promise<void> {
     const { header } = ledger;
@@ -116,7 +116,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Begins another rollout. The stored entries of the former rollout are no longer used. */
+  /** Discards the entries of the former rollout, and continues with the entries of the new rollout. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -172,8 +172,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads objects that `head` names. If the read fails because another process wrote the ledger meanwhile, the error
-   * says so.
+   * Reads the objects that `head` names. If the read fails because `head` has changed meanwhile, throws
+   * `host.conflict`.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
@@ -208,9 +208,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. An existing object of the same name is overwritten, because it is no
-   * longer used.
-   * @param before header that does not refer to these objects; it is stored before the objects
+   * Writes ledger objects other than `head`. Existing objects with the same names are not in use, so they are
+   * overwritten.
+   * @param before header that does not refer to the new objects; it is stored first
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

@@ -19,12 +19,15 @@ export type AttemptState = (typeof attemptStates)[number];
 export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
-  /** Number of the upgrade attempt in this ledger, from 1. */
+  /** Number of the attempt. The attempts of a ledger are numbered from 1. */
   readonly number: number;
   readonly toVersion: string;
   readonly state: AttemptState;
   readonly taskId: string | undefined;
-  /** Whether logfleet started the upgrade. Other upgrades count neither as attempts nor as failures (U10). */
+  /**
+   * Whether logfleet started the upgrade. An upgrade that another tool started counts neither as an attempt nor as a
+   * failure (U10).
+   */
   readonly ours: boolean;
   /** Whether the request was repeated because its outcome was unknown (U3). */
   readonly probe: boolean;
@@ -33,34 +36,36 @@ export interface Attempt {
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
   /**
-   * Whether a listing can show the outcome only if it is requested a grace period after `sinceMs` or later. Not stored.
+   * Whether a listing is reliable only if it is requested at least a grace period after `sinceMs`. Not stored in the
+   * ledger.
    */
   readonly needsGrace: boolean;
   /**
-   * Monotonic time in ms of the last repeated request. The next repetition must wait for a grace period. Not stored.
+   * Monotonic time in ms of the last repeated request. The next repetition must wait for a grace period. Not stored in
+   * the ledger.
    */
   readonly probedAtMs?: number;
   /**
-   * `lastSeenAlive` in ms of a collector that was offline. The upgrade request is repeated only after the service
-   * reports a newer value (U11). Not stored.
+   * `lastSeenAlive` in ms of an offline collector. Its upgrade request is repeated only after the service reports a
+   * newer value (U11). Not stored in the ledger.
    */
   readonly silentSinceMs?: number;
 }
 
 /**
  * Ways in which an upgrade attempt can end.
- * - `updated`: the collector reached the target (U7).
+ * - `updated`: the collector runs the target version (U7).
  * - `failed`: the upgrade task reports a failure.
  * - `timedOut`: the attempt did not end within the time limit (U5).
  * - `refused`: the service does not upgrade this collector (U11).
  * - `offline`: the service refused the upgrade because the collector is not running.
  * - `invalid`: the service does not know the collector, or denies access (U11).
  * - `unobservable`: no listing can show the version of the collector (U7).
- * - `died`: the collector reached the target and went offline before its stage ended.
- * - `left`: the collector reached the target and left this version before its stage ended.
+ * - `died`: the collector was upgraded, but went offline before its stage ended.
+ * - `left`: the collector was upgraded, but left the target version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** All ways in which an upgrade attempt can end. The stored ledger contains an index into this list. */
+/** All ways in which an upgrade attempt can end. The stored ledger contains the index of a way in this list. */
 export const endingKinds = [
   'updated',
   'failed',
@@ -88,19 +93,20 @@ export interface Ending {
    */
   readonly sinceMs: number;
   /**
-   * `lastSeenAlive` in ms of an offline collector whose upgrade was refused. The next attempt waits for a newer value
-   * (U11).
+   * `lastSeenAlive` in ms of a collector whose upgrade was refused because it was offline. The next attempt waits until
+   * the service reports a newer value (U11).
    */
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Identifies the counts that include an ended attempt: a count of the rollout, and the count of a stage. */
+/** Shows in which counts of the rollout and its stages an ended attempt is included. */
 export interface Counted {
   /**
-   * Number (`tally.number`) of the rollout's count that includes the attempt. A retry, for example, starts a new count.
+   * Value of `tally.number` when the attempt was counted. The number increases when the counts are reset, for example
+   * by a retry.
    */
   readonly tally: number;
-  /** Index of the stage whose count includes the attempt. Undefined if no stage counts it. */
+  /** Index of the stage that counts the attempt. Undefined if no stage counts it. */
   readonly stage: number | undefined;
 }
 
@@ -112,16 +118,16 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Set if the last ended attempt was already added to the counts of the rollout, so that it is not added again. */
+  /** Set if the counts of the rollout already include the last ended attempt, so that it is not counted twice. */
   readonly counted?: Counted;
   /**
-   * Set if the collector went offline after its upgrade, and a user then retried the rollout. The same failure is not
-   * counted again.
+   * Set if the collector went offline after its upgrade and a user then retried the rollout. Prevents logfleet from
+   * counting the failure again.
    */
   readonly forgiven?: true;
   /**
-   * True if the attempts of this entry belong to a rollback, which returns the collector to its former version. `used`
-   * is then the number of these attempts.
+   * True if this entry belongs to the rollback of the collector to its former version. `used` then counts only the
+   * attempts of the rollback.
    */
   readonly back: boolean;
   readonly open: Attempt | undefined;
@@ -152,7 +158,7 @@ export interface StageRecord {
   /** Number of collectors that the stage chose; absent for a last stage that takes all other collectors. */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set after an upgrade in the stage has succeeded. Without a successful upgrade, the stage does not soak. */
+  /** Set when an upgrade in the stage has succeeded. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
   /** Wall time in ms at which the soak began, because the last collector of the stage reached the target version. */
   readonly updatedAtMs?: number;
@@ -168,16 +174,13 @@ export interface StageAnalysis {
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum number of messages before the upgrade. A collector with fewer is not judged. */
   readonly minMessages: number;
-  /** Query for the messages to count; absent for all messages. */
+  /** Query that selects the messages to count; absent if all messages are counted. */
   readonly scope?: string;
-  /**
-   * Wall time in ms by which the period before the upgrades, in which messages are counted, must end. Default: the
-   * start of the stage.
-   */
+  /** Wall time in ms before which the baseline period must end. Default: the start of the stage. */
   readonly baselineBeforeMs?: number;
   /**
-   * Wall time in ms from which messages are counted after the upgrades. Set by a user's retry. If absent, the counting
-   * period ends when the soak ends.
+   * Start of the counting period after the upgrades, as wall time in ms. Set by a user's retry. If absent, the period
+   * ends at the end of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -185,7 +188,7 @@ export interface StageAnalysis {
   readonly recovery?: RecoveryCheck;
 }
 
-/** State of the check whether the collectors in `quietest` send logs again after a rollback. */
+/** Result of the check after a rollback: whether the collectors in `quietest` send logs again. */
 export interface RecoveryCheck {
   /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
@@ -219,7 +222,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Counts of failed and ended upgrades in a stage or rollout that has more failures than tolerated. */
+/** Counts of failed and ended upgrades in the stage or rollout that exceeded its `maxFailures`. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
@@ -228,18 +231,17 @@ export interface Exceeded extends Tally {
 /** Reason why a rollout was stopped. */
 export interface RolloutStop {
   /**
-   * Kind of the stop.
+   * Why the rollout was stopped.
    * - `failures`: more upgrades failed than tolerated.
    * - `rollback`: more upgrades failed than tolerated, and upgraded collectors return to their former versions.
-   * - `inconclusive`: no collector of the stage reached the target version, or none could be judged by its messages.
+   * - `inconclusive`: no collector of the stage reached the target version, or the message analysis could judge no
+   *   collector.
    * - `abort`: a user stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** One sentence that explains the stop, with the numbers from the time of the stop. */
+  /** Sentence that explains the stop. Its numbers are from the time of the stop. */
   readonly message: string;
-  /**
-   * Counts of failed and ended upgrades that stopped the rollout. Absent if the rollout was stopped for another reason.
-   */
+  /** Counts of upgrades that exceeded `maxFailures`. Absent if the rollout was stopped for another reason. */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
@@ -259,7 +261,7 @@ export interface LedgerHeader {
   /** Identity of the service to which the ledger belongs. Only this service knows the task ids in the ledger (U1). */
   readonly service: string;
   readonly rolloutId: string;
-  /** Number of the rollout among all rollouts of this policy. */
+  /** Number of this rollout. The rollouts of a policy are numbered from 1. */
   readonly rolloutNumber: number;
   readonly target: string;
   readonly startedAtMs: number;
@@ -274,7 +276,7 @@ export interface LedgerHeader {
   readonly attempts: number;
   /** Digest of the selector that the policy had when the upgrades were started (U12). */
   readonly selection?: string;
-  /** Started stages of the rollout, in order. All stages before the last have ended. */
+  /** Started stages of the rollout, in order. Only the last of them can still run. */
   readonly stages?: readonly StageRecord[];
   /**
    * Number of selected collectors when the first stage started. Stage sizes in percent are fractions of this number.
@@ -283,28 +285,29 @@ export interface LedgerHeader {
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. Every stage of this rollout
-   * then soaks (R6).
+   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Every stage of
+   * this rollout must then soak (R6).
    */
   readonly unproven?: true;
-  /** Wall time in ms at which the first incomplete rollout to this version started. Absent unless `unproven` is set. */
+  /** Start of the first incomplete rollout to this version, as wall time in ms. Set only together with `unproven`. */
   readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while it continues. */
   readonly stop?: RolloutStop;
   /**
-   * The last 20 actions of people, oldest first. The newest approvals, the newest retry, and the newest pause or resume
-   * are always kept.
+   * The last 20 user actions, oldest first. The newest approvals, the newest retry, and the newest pause or resume are
+   * always kept.
    */
   readonly actions?: readonly ActionRecord[];
   /**
-   * Annotation values that were applied last. `liftedAtMs` is the time of the newest stop that a user ended by a retry.
+   * Annotation values that were already applied, so that they are not applied again. `liftedAtMs` is the wall time of
+   * the newest stop that a retry ended.
    */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
     /**
-     * Value of the approval annotation that is no longer valid, for example after a rollback. While the annotation has
-     * this value, it is not applied.
+     * Value of the approval annotation that is no longer valid, for example after a rollback. An annotation with this
+     * value is ignored.
      */
     readonly approve?: string;
     readonly liftedAtMs?: number;
@@ -329,18 +332,18 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** Returns whether attempts of this kind may start. A stopped rollout starts only rollbacks. */
+/** Returns whether an upgrade attempt may start. After a stop, only attempts of a rollback may start. */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
 }
 
-/** Change of a collector's ledger entry. An undefined `entry` deletes the entry. */
+/** New ledger entry of a collector. If `entry` is undefined, the existing entry is deleted. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
 export interface LedgerChange {
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
-  /** Collectors of the stage that starts with the decision; may be empty. */
+  /** Collectors of the stage that this decision starts. Empty if it starts no stage. */
   readonly started: readonly string[];
 }
 
@@ -348,7 +351,7 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  /** Index of the stage that chose a collector, by collector id. */
+  /** Index of the started stage to which a collector belongs, by collector id. */
   readonly #members: SparseMap<string, number>;
 
   /** @param members collectors of the started stages, each with the index of its stage */
@@ -379,12 +382,15 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Index of the started stage that has chosen the collector, if any. */
+  /** Returns the index of the started stage that lists the collector; undefined if no stage lists it. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
 
-  /** @param started collectors of the last stage in `header`, if this stage is new */
+  /**
+   * Replaces the header.
+   * @param started collectors of the last stage in `header` if this stage starts now; otherwise empty
+   */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;
     const { length } = header.stages ?? [];
@@ -403,7 +409,7 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout in this ledger. Of the former rollout, only entries with an open attempt are kept. */
+  /** Begins another rollout in this ledger. Only entries with an open attempt are kept. */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -411,7 +417,7 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes its
+      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback also covers its
       // collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };

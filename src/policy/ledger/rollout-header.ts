@@ -21,12 +21,12 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/** Maximum length in characters of the service's address in `status.noLedgerFor`. A longer address needs a ledger. */
+/**
+ * Maximum length in characters of a service address in `status.noLedgerFor`. For a longer address, a ledger is stored.
+ */
 const maxServiceLength = 1024;
 
-/**
- * Returns whether a ledger must be stored, because its header has facts that the policy's status does not show (U1).
- */
+/** Returns whether a ledger must be stored, because the policy's status does not show all facts of the header (U1). */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
   return !isPlain || service.length > maxServiceLength;
@@ -38,14 +38,14 @@ export interface Beginning {
   readonly wallMs: number;
   /** Numbers of updated and failed collectors at the end of the former rollout. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** Ended rollouts that the policy's status shows but the ledger lacks, newest first. */
+  /** Ended rollouts that are in the policy's status but missing in the ledger, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
 /**
  * Builds the ledger header of a rollout that begins now.
- * @param before header of the ledger, if a ledger for this service exists
- * @param status last shown status; prevents that a rollout id is used twice after the loss of the ledger
+ * @param before header of the ledger for this service, if there is one
+ * @param status last written status; used so that no rollout id is assigned twice after the ledger was lost
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
@@ -61,7 +61,8 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // The running upgrades may have been started for an earlier selector, so the digest of that selector is kept (U12).
+    // The digest of an earlier selector is kept, because running upgrades may have been started for that selector
+    // (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -69,7 +70,7 @@ export function nextRollout(
 }
 
 /**
- * Adds to the header of a new rollout what is known about earlier rollouts to the same version. If the last of these
+ * Adds the facts about earlier rollouts to the same version to the header of a new rollout. If the last of these
  * rollouts was stopped, the new rollout begins stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
@@ -80,16 +81,19 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // The new rollout does not continue a rollback. It begins stopped, because of failures or an abort.
+    // A new rollout does not continue a rollback, so every stop except an abort becomes a stop for failures.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
-/** Returns the stop with which a new rollout begins if the last rollout to the same version was stopped. */
+/**
+ * Returns the stop that a new rollout takes over from an earlier rollout to the same version. Undefined if the earlier
+ * rollout was not stopped.
+ */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // If the former rollout began stopped, the message already names the rollout that was stopped first.
+  // The earlier rollout itself took over this stop, so the message already names the rollout that was stopped first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -109,14 +113,14 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all collectors run the target version, apart from failed collectors that `maxFailures` tolerates. */
+  /** Whether all collectors run the target version. Failed collectors that `maxFailures` tolerates are ignored. */
   readonly isUpdated: boolean;
   /** Whether the rollout can be marked as completed. */
   readonly isOver: boolean;
   readonly wallMs: number;
 }
 
-/** Ledger header after a decision, with new counts of attempts. */
+/** Returns the ledger header after a decision. Marks a finished rollout as completed. */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
@@ -155,7 +159,7 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
   });
 }
 
-/** Event for the outcome of a stage's message analysis. */
+/** Returns the Event that reports the outcome of a stage's message analysis. */
 function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutcome) {
   const { judged, unjudged } = outcome;
   const collectors = counted(judged, 'compared collector');

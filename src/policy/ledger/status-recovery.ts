@@ -1,6 +1,6 @@
 /**
- * Adds facts from a policy's status to its ledger. This is needed if the ledger was lost or restored from a backup, so
- * that no upgrade is started twice (U1).
+ * Adds facts from a policy's status to a ledger that was lost or restored from a backup. Without these facts, a running
+ * upgrade could be requested again (U1).
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -34,13 +34,13 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Returns whether an upgrade task in the status is newer than the collector's last attempt in the ledger. */
+/** Returns whether the status shows an upgrade task that is newer than the collector's last attempt in the ledger. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // An upgrade that logfleet did not start counts as in flight, but does not count as an attempt (U10).
+  // An upgrade that logfleet did not start counts as running, but not as an attempt (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -64,9 +64,10 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds facts to the ledger header that only the policy's status shows (U1): a stop, or that every stage must soak again
- * because the ledger lacks a started stage. If a stop is added, the present annotations count as applied, so that an old
- * retry does not resume the rollout.
+ * Adds facts to the ledger header that only the policy's status shows (U1).
+ * - If the status shows a stop, the rollout is stopped. The current annotations then count as already applied, so that
+ *   an old retry does not resume the rollout.
+ * - If the ledger lacks a started stage, every stage must soak again.
  * @param written header that this process stored last, if any
  */
 export function adoptCourse(
@@ -84,8 +85,8 @@ export function adoptCourse(
 }
 
 /**
- * Returns the header of the rollout that begins after the ledger was lost. This rollout is stopped if the status shows
- * a stop.
+ * Returns the header of a rollout that begins after the ledger was lost. If the status shows that the rollout was
+ * stopped, it stays stopped.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -97,8 +98,8 @@ export function adoptLostCourse(
 }
 
 /**
- * Adds to the header the stop that the status shows, if any. If the status shows a stage that the ledger lacks, every
- * stage must soak again.
+ * Returns the header with the stop that the status shows, if any. If the status shows a stage that the ledger lacks,
+ * every stage must soak again.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -115,7 +116,7 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // The status shows that the rollout of the ledger has ended, so the ledger comes from an older backup.
+  // If the status says that the ledger's own rollout was stopped, the ledger comes from an older backup.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -127,7 +128,10 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-/** Returns the stop that only the status shows; undefined if a user has retried the rollout since. */
+/**
+ * Returns the stop that the status shows and the ledger lacks. Undefined if a user has retried the rollout since the
+ * stop.
+ */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
   { stop, handled }: LedgerHeader,
@@ -136,13 +140,12 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A user's retry has already ended a stop that is not newer than `liftedAtMs`. The two times of a stop can differ by
-  // less than a second, because times in the status are whole seconds.
+  // A stop that is not newer than `liftedAtMs` was already ended by a user's retry.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Returns whether the status shows a running stage or soak that the ledger lacks. */
+/** Returns whether the status shows a running stage or a soak that is missing in the ledger. */
 function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: known = [] }: LedgerHeader): boolean {
   return stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;
@@ -151,8 +154,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// A stop for an inconclusive stage is restored as a stop for failures, because the restored header does not contain the
-// inconclusive stage.
+// An inconclusive stop is restored as a stop for failures, because the restored header lacks the inconclusive stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -160,12 +162,12 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Value that stands for the digest of an unknown selector. No selector has this digest. */
+/** Digest that no selector has. Used if the digest of the selector is unknown. */
 const unknownSelection = '';
 
 /**
- * Builds a ledger header from the policy's status. Returns undefined unless `status.noLedgerFor` shows that the rollout
- * needed no stored ledger.
+ * Builds a ledger header from a policy's status if `status.noLedgerFor` shows that no ledger was needed. Otherwise
+ * returns undefined.
  */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
@@ -187,7 +189,7 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // After an edit of the spec, newly selected collectors belong to the completed rollout. They are not late joiners.
+    // If the spec was edited, newly selected collectors belong to the completed rollout and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

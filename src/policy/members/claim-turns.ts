@@ -1,5 +1,5 @@
 /**
- * Makes all policies of a service claim the collectors that they select before any of them starts an upgrade (U13).
+ * Makes every policy of a service claim its collectors before any of these policies starts an upgrade (U13).
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -7,8 +7,8 @@
  *      └► excused ◄──┘
  * ```
  *
- * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. The excuse ends
- * when the policy changes, or when a problem with the service ends.
+ * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. The excuse
+ * ends when the policy changes or the problem is solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -40,7 +40,7 @@ export interface ClaimTurnsOptions {
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies that have not claimed their collectors yet, grouped by the state of their claims. */
+  /** Uids of the policies that have not claimed their collectors yet, grouped by state. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by host name of the service and by policy name. */
@@ -63,14 +63,14 @@ export class ClaimTurns {
   }
 
   /**
-   * Makes the other policies of the service wait until this policy has claimed its collectors, unless this policy is
-   * excused.
+   * Makes the other policies of the service wait until this policy has claimed its collectors. Does nothing if this
+   * policy is excused.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
 
-  /** Makes other policies wait until this policy has claimed its collectors. */
+  /** Makes other policies wait until this policy has claimed its collectors, even if it was excused before. */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -88,8 +88,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Excuses a policy with a problem, so that other policies do not wait for its claims.
-   * @param listing collector list whose reads fail, if any; the excuse ends when a read succeeds
+   * Excuses a policy that has a problem, so that other policies do not wait until it has claimed its collectors.
+   * @param listing collector list that cannot be read, if this is the problem; a successful read ends the excuse
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -98,13 +98,14 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Records that the policy cannot use its service, until `usable` is called. */
+  /** Records that the policy cannot use its service until `usable` is called for it. */
   troubled(uid: string): void {
     this.#troubled.add(uid);
   }
 
   /**
-   * Records that the policy can use its service again. Then all excused policies try again to claim their collectors.
+   * Records that the policy can use its service again. Policies for which others did not wait (excused policies) then
+   * try again to claim their collectors.
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
@@ -115,7 +116,10 @@ export class ClaimTurns {
     }
   }
 
-  /** Names a policy that has not claimed its collectors yet, as text for the status; undefined if there is none. */
+  /**
+   * Returns a text for the status that names a policy whose claims are awaited. Undefined if all policies have claimed
+   * their collectors.
+   */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${keyText(awaited)} to report first which collectors it selects`;
@@ -135,7 +139,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Forgets which policies have claimed collectors, when this process becomes the leader again. */
+  /** Forgets which policies have claimed collectors, because the leader has changed. */
   reset(): void {
     for (const uid of [...this.#policies.keys()]) this.#drop(uid);
     this.#isListed = false;
@@ -191,7 +195,6 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // The policy was excused because the collector list could not be read. The list can be read again, so the excuse
-  // ends.
+  // A policy that was excused because the collector list could not be read is awaited again once the list can be read.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

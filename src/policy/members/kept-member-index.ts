@@ -1,6 +1,5 @@
 /**
- * Keeps the index of a policy's collectors from one decision to the next. A change of selector, target or ledger
- * creates a new index.
+ * Keeps the index of a policy's collectors between decisions. A changed selector, target or ledger needs a new index.
  *
  * Invariant: the policy claims exactly the collectors that the index selects (U13).
  */
@@ -22,7 +21,7 @@ export class KeptMemberIndex {
   #members: ClaimedMembers | undefined;
   /** Whether the next decision must build a new index. */
   #isOutdated = false;
-  /** Ledger without entries. It is used while the rollout cannot begin because the target build is missing. */
+  /** Empty ledger for a policy whose rollout cannot begin because the service does not offer the target build. */
   #blank: Ledger | undefined;
 
   /** @param policy uid of the policy whose collectors are indexed */
@@ -31,7 +30,10 @@ export class KeptMemberIndex {
     this.#policy = policy;
   }
 
-  /** Index of collectors that the last decision used. Undefined if there is none, or if it must be built again. */
+  /**
+   * Index of collectors from the last decision. Undefined if there is none, or if the next decision must build a new
+   * index.
+   */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
@@ -44,14 +46,15 @@ export class KeptMemberIndex {
     this.#members?.place(id);
   }
 
-  /** Discards the index of collectors. The policy keeps its claims on the collectors. */
+  /** Discards the index. The policy still claims its collectors. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
   }
 
   /**
-   * Claims the collectors of a policy whose target build is not offered, so that no other policy upgrades them (U13).
+   * Claims the policy's collectors although the service does not offer the target build, so that no other policy
+   * upgrades them (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -76,7 +79,7 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // The other policies claim their collectors first, so that this policy does not claim collectors of other policies
+    // All other policies update their claims first, so that this policy does not claim collectors that belong to them
     // (U13).
     ownership.catchUp(policy);
     members.sync();
@@ -88,7 +91,7 @@ export class KeptMemberIndex {
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
-  /** Collectors that the policy no longer selects and that still have a ledger entry. */
+  /** Collectors with a ledger entry that no longer belong to the policy. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 
@@ -122,7 +125,7 @@ export class ClaimedMembers {
     else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates one collector again: updates its state, and adds or removes the policy's claim on it. */
+  /** Updates the state of one collector, and adds or removes the policy's claim on it. */
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const membership = this.index.membershipOf(id);
@@ -137,7 +140,7 @@ export class ClaimedMembers {
     this.index.place(id, membership);
   }
 
-  /** Stops the notifications about changed collectors. The policy keeps its claims on the collectors. */
+  /** Stops the notifications about changed collectors. The policy still claims its collectors. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;

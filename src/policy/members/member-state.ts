@@ -44,9 +44,9 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** Whether this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether this policy becomes the owner of the collector when the present owner's running upgrade ends (U13). */
+  /** Whether this policy becomes the owner of the collector once the current owner's upgrade has ended (U13). */
   readonly awaited: boolean;
-  /** Whether an upgrade outside this policy's ledger may run on the collector (U13). */
+  /** Whether the collector may have a running upgrade that is not in this policy's ledger (U13). */
   readonly busyElsewhere: boolean;
   /** Whether the collector reached the target version in this rollout and left it later (U8). */
   readonly drifted: boolean;
@@ -56,7 +56,7 @@ export interface MemberInput {
   readonly zoneless: boolean;
 }
 
-/** Maximum number of repeated upgrades in a rollout for a collector that leaves the target version (U8). */
+/** Maximum number of times in a rollout that a collector is upgraded again after it left the target version (U8). */
 const maxDrifts = 1;
 
 export function memberStateOf(input: MemberInput, context: MemberContext): MemberState {
@@ -71,8 +71,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const ending = entry?.ending;
   // A failed collector that reached the target version and then left it has the state `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that went offline at the target version is not upgraded again, because the target version may be the
-    // cause.
+    // A collector that went offline at the target version is not upgraded again, because that version may be the cause.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -121,8 +120,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Returns whether an unlisted collector needs another upgrade, which cannot start because no list shows the collector's
- * version (U7).
+ * Returns whether an unlisted collector needs another upgrade. The upgrade cannot start, because no list shows the
+ * collector's version (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -133,7 +132,7 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
   if (row?.collector.collectorVersion === context.targetVersion) {
     // A collector that went offline after its upgrade counts as updated again as soon as it is alive.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing from after the failed upgrade can show that the collector reached the target version.
+    // Only a listing after the failed upgrade can show that the collector reached the target version nevertheless.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
@@ -175,17 +174,20 @@ export function isOffline(row: Row | undefined, ending: Ending | undefined): boo
 }
 
 /**
- * Facts from the service's list about a collector:
- * - `silent`: this rollout upgraded the collector, but it is no longer alive.
- * - `silentBefore`: the collector runs the target version without an upgrade by this rollout, and is not alive.
- * - `mended`: the collector had failed, but now runs the target version.
- * - `contradicted`: the list contradicts the last upgrade, so a later listing must confirm it (U6, U8).
+ * Facts about a collector that follow from the service's list:
+ * - `silent`: this rollout upgraded the collector, and the collector is no longer alive.
+ * - `silentBefore`: the collector runs the target version, was not upgraded by this rollout, and is not alive.
+ * - `mended`: the collector's upgrade failed, but the collector now runs the target version.
+ * - `contradicted`: the list contradicts the outcome of the last upgrade, so another listing must confirm it (U6, U8).
  */
 export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/** @param mayBeOutdated whether `row` may be older than the end of an upgrade outside this policy's ledger */
+/**
+ * Returns the facts that follow from the collector's row in the service's list.
+ * @param mayBeOutdated whether an upgrade outside this policy's ledger may have ended after the row was listed
+ */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,
@@ -196,7 +198,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A listing that was requested before the upgrade ended cannot show that the collector went offline afterwards.
+  // A listing from before the end of the upgrade cannot show whether the collector went offline afterwards.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),
@@ -207,8 +209,8 @@ export function notesOf(
 }
 
 /**
- * Returns the monotonic time in ms of the first listing that shows that the collector left the target version;
- * undefined if the collector did not leave it.
+ * Returns when a listing first showed that the collector had left the target version, as monotonic time in ms.
+ * Undefined if the collector did not leave it.
  * @param knownMs result of the previous call for this collector
  * @param memberState state of the collector before `row` was received
  */

@@ -1,4 +1,7 @@
-/** Unsaved ledger changes of a decision. The methods answer as if these changes were already stored. */
+/**
+ * Ledger changes of a decision that are not stored yet. The methods return values as if the changes were already
+ * stored.
+ */
 import {
   type Entry,
   type EntryChange,
@@ -17,14 +20,13 @@ export class PendingChanges {
   readonly #memberIndex: PolicyMemberIndex;
   readonly #changes = new Map<string, Entry | undefined>();
   /**
-   * Changes of the numbers of ended and failed attempts, by stage index. The key `undefined` stands for the whole
-   * rollout.
+   * Changes of the counts of ended and failed upgrades, by stage index. The key `undefined` is for the whole rollout.
    */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes ledger changes of an earlier decision, which are treated as unsaved changes */
+  /** @param changes changes of an earlier decision, used as the first unsaved changes */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -59,7 +61,8 @@ export class PendingChanges {
   }
 
   /**
-   * Returns the state of a collector after the unsaved changes; undefined if the policy no longer has the collector.
+   * Returns the collector's state after the unsaved changes. Undefined if the policy then no longer contains the
+   * collector.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
@@ -69,7 +72,7 @@ export class PendingChanges {
       : undefined;
   }
 
-  /** Adds ended attempts to the counts of the rollout and of the stage, if any. */
+  /** Adds ended attempts to the counts of the rollout, and to the counts of the stage if it is given. */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {
@@ -77,7 +80,7 @@ export class PendingChanges {
     }
   }
 
-  /** Ledger header with the new counts; the same object if nothing was counted. */
+  /** Returns the header with the new counts. Returns the same object if the counts are unchanged. */
   counted(header: LedgerHeader): LedgerHeader {
     const change = this.#tallies.get(undefined);
     if (!change) return header;
@@ -90,7 +93,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors that no started stage has chosen, so that the next stage may choose them. */
+  /** Yields the collectors that no started stage contains, because the next stage may choose them. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);

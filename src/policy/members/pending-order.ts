@@ -1,4 +1,7 @@
-/** Order of a policy's upgrades: by stage, then by `strategy.order`, then by position in the service's list (U9). */
+/**
+ * Order in which a policy upgrades its collectors: by stage, then by `strategy.order`, then by position in the
+ * service's list (U9).
+ */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -8,7 +11,7 @@ import type { MemberState } from './member-state.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** Collector that waits for its upgrade, with its sort keys. */
+/** Collector that waits for an upgrade, with the values by which it is sorted. */
 export interface PendingMember {
   readonly id: string;
   readonly stage: number;
@@ -28,7 +31,7 @@ interface Ordered {
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
-  /** Collectors that became pending again after the last sort. */
+  /** Collectors that became pending after the list was sorted. */
   readonly #returned = new SparseSet<string>();
 
   constructor(members: readonly PendingMember[], order: Order) {

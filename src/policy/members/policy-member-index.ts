@@ -60,7 +60,7 @@ export interface Member {
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/** States whose collectors the index lists. Collectors in the states `updated` and `pending` are only counted. */
+/** States for which the index lists the collectors. Collectors in other states are only counted. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
@@ -70,7 +70,7 @@ export class PolicyMemberIndex {
   readonly context: MemberContext;
   /** Digest of the policy's selector and exclusions. */
   readonly selection: string;
-  /** Whether the policy's selector has changed since the upgrades in the ledger were made. */
+  /** Whether the policy's selector has changed since the upgrades in the ledger were started. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
@@ -78,19 +78,19 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** Functions that return whether a stage may choose a collector: one function for each stage that has not started. */
+  /** For each stage that has not started: a function that returns whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of every collector that is in no stored list of a stage. */
+  /** Stage index of the collectors that no started stage lists. */
   #unlisted = noStage;
   #started = -1;
-  /** Pending collectors in the order of their upgrades; undefined until sorted. */
+  /** Pending collectors in the order of their upgrades. Undefined until they are sorted. */
   #order: PendingOrder | undefined;
   /** Revision of the service's list at the last sort. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
   /**
-   * Collectors that left the target version. The value is the monotonic time in ms of the first listing that showed
-   * another version.
+   * For each collector that left the target version: monotonic time in ms of the first listing that showed another
+   * version.
    */
   readonly #drifts = new SparseMap<string, number>();
 
@@ -119,7 +119,7 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
-  /** Returns a collector, or undefined if the policy does not have the collector. */
+  /** Returns the collector's state in the policy; undefined if the collector does not belong to the policy. */
   member(id: string): Member | undefined {
     return this.#members.get(id);
   }
@@ -138,14 +138,19 @@ export class PolicyMemberIndex {
     return this.#zones;
   }
 
-  /** Returns the collectors whose state every decision must compute again. */
+  /**
+   * Returns the collectors whose state can change without a notification, so that every decision must compute it again.
+   */
   unsettled(): readonly string[] {
     // The state of an offline collector can depend on `lastSeenAliveMs`, and a new value of this field is not reported
     // as a change.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
-  /** Whether the next read of the collector list may change the state of a collector, such as an offline one. */
+  /**
+   * Whether the next read of the collector list may change the state of a collector, for example of an offline
+   * collector.
+   */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
     for (const id of this.members('offline')) {
@@ -154,7 +159,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Returns why the collector belongs to the policy, or `none` if it does not belong to the policy. */
+  /** Returns the reason why the collector belongs to the policy; `none` if it does not belong to the policy. */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -240,8 +245,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the index of the collector's stage: `laterStage` if no stage has chosen the collector, `noStage` in a
-   * policy without stages.
+   * Returns the index of the collector's stage. Returns `laterStage` if no stage has chosen the collector, and
+   * `noStage` if the policy has no stages.
    */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
@@ -319,8 +324,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the monotonic time in ms after which a listing must be requested to show the result of an upgrade outside
-   * this ledger. Undefined if there is no such upgrade, or if a listing has already shown its result (U8, U13).
+   * Returns the earliest monotonic time in ms for a listing that shows the result of an upgrade outside this ledger.
+   * Undefined without such an upgrade, or if a listing already shows the result (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

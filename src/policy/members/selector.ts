@@ -25,8 +25,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns a condition that all matching collectors meet and that is fast to check; undefined if no field restricts the
- * selector.
+ * Returns a simple condition that every matching collector meets, so that fewer collectors must be checked. Undefined
+ * if the selector has no such condition.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -47,7 +47,10 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** Condition on the collector's name: equal to a name, or beginning with a pattern's fixed prefix. */
+/**
+ * Returns the condition that the collector's name equals one of the patterns, or begins with the text before a
+ * pattern's first wildcard.
+ */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {

@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch to check. No collector of an earlier batch may start now. */
+  /** Index of the first batch that may contain a collector to start now. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -41,8 +41,8 @@ export class ForecastQueue {
   }
 
   /**
-   * Removes the next collector that may start now from the queue. Returns its time zone and its page of the service's
-   * list, or undefined if no collector may start.
+   * Removes the next collector that may start now. Returns its time zone and its page in the service's list, or
+   * undefined if no collector may start now.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
@@ -59,7 +59,7 @@ export class ForecastQueue {
     return this.#closedUntilMs;
   }
 
-  /** Reason why the first waiting collector cannot start, as text after "waiting for" in the status. */
+  /** Returns why the first waiting collector cannot start, as text after "waiting for". */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);

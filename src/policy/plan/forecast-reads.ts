@@ -7,31 +7,31 @@ import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
 export class ForecastReads {
-  /** Duration of an upgrade in ms until the read that shows its end. */
+  /** Time in ms from the start of an upgrade until a read shows its end. */
   readonly #typicalMs: number;
   /** Sorted wall times in ms at which upgrades should have ended, by page of the collector list. */
   readonly #pages = new Map<number, number[]>();
   /**
-   * Started upgrades, sorted by the time at which they should have ended. `#nextDue` is the index of the first upgrade
-   * whose time has not come yet.
+   * Started upgrades, in the order of their expected ends. `#nextDue` is the index of the first upgrade whose expected
+   * end is in the future.
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages with upgrades that should have ended, so that the pages should be read. */
+  /** Pages to read, because upgrades on them should have ended. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` also covers the time from the end of the upgrade until a read shows it */
+  /** @param isSeen whether `upgradeMs` already includes the delay until a read shows that the upgrade has ended */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end no read has shown yet. */
+  /** Number of started upgrades that no read has shown as ended. */
   get open(): number {
     return this.#open;
   }
@@ -49,8 +49,8 @@ export class ForecastReads {
   }
 
   /**
-   * Simulates the next read that shows the ends of upgrades. Returns whether a read was due.
-   * @param pressed whether other collectors wait for the ends of these upgrades, so that reads come sooner
+   * Simulates a read that is due now. Returns false if no read is due.
+   * @param pressed whether collectors wait for the end of running upgrades; reads then come sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -67,7 +67,7 @@ export class ForecastReads {
     return false;
   }
 
-  /** Wall time in ms of the next read; Infinity without running upgrades. */
+  /** Returns the wall time in ms of the next read. Infinity if no upgrade is running. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);
@@ -76,8 +76,7 @@ export class ForecastReads {
   }
 
   /**
-   * Returns the wall time in ms at which a page is read. The read may be delayed until more upgrades on the page have
-   * ended.
+   * Returns the wall time in ms at which the page is read. If more upgrades on the page end soon, the read is delayed.
    */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);

@@ -1,8 +1,9 @@
 /**
- * Predicts the duration and the requests of a rollout without failures. It simulates each upgrade from its request
- * until a read shows its end.
+ * Predicts the duration and the number of requests of a rollout. Simulates each upgrade from its request until a read
+ * shows its end.
  *
- * The forecast ignores late answers, other clients of the service, and differences between upgrades.
+ * The forecast assumes that no upgrade fails and that all upgrades take equally long. It ignores late answers and other
+ * clients of the service.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { restingShare } from '../../fleet/fleet-listing.ts';
@@ -16,10 +17,10 @@ import { ForecastReads } from './forecast-reads.ts';
 export interface ForecastStage {
   /** Collectors to upgrade, in the order of their starts. */
   readonly members: readonly ForecastMember[];
-  /** Maximum number of running upgrades in the stage, if it sets one. */
+  /** Maximum number of running upgrades in the stage. Undefined if the stage has no limit. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Whether the stage needs an approval. The forecast assumes that the approval is given immediately. */
+  /** Whether the stage needs an approval. The forecast assumes that a user approves it immediately. */
   readonly needsApproval: boolean;
   /** Wall times in ms at which running upgrades started. */
   readonly underWay?: readonly number[];
@@ -27,7 +28,7 @@ export interface ForecastStage {
   readonly soakedMs?: number | undefined;
   /** Whether the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
-  /** Reason why the stage cannot end, as text after "waiting for"; undefined if it can. */
+  /** Reason why the stage cannot end. It completes the text "waiting for". Undefined if the stage can end. */
   readonly heldBy?: string | undefined;
 }
 
@@ -40,12 +41,12 @@ export interface ForecastInput {
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** Whether `upgradeMs` includes the delay until a read shows that the upgrade has ended. */
+  /** Whether `upgradeMs` already includes the delay until a read shows that the upgrade has ended. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** Wall time in ms at which the forecast begins. */
   readonly startMs: number;
-  /** Number of collectors in the service's list, including those without an upgrade. */
+  /** Number of collectors in the service's list, including collectors that are not upgraded. */
   readonly listed: number;
   /** Maximum number of collectors on one page of the list. */
   readonly pageRows: number;
@@ -55,7 +56,7 @@ export interface ForecastInput {
 export interface ForecastOfStage {
   /** Start of the stage as wall time in ms. */
   readonly startMs: number;
-  /** Wall time in ms at which the stage's soak ends. Undefined if the stage never ends. */
+  /** Expected end of the stage's soak, as wall time in ms. Undefined if the stage can never end. */
   readonly endMs: number | undefined;
   /** Whether the expected times also depend on a user's approval of this stage or an earlier stage. */
   readonly afterApproval: boolean;
@@ -68,7 +69,7 @@ export interface Forecast {
   readonly stages: readonly ForecastOfStage[];
   /** Duration of the rollout in ms; undefined if it never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout never ends, as text after "waiting for". Undefined if the rollout ends. */
+  /** Reason why the rollout can never end. It completes the text "waiting for". Undefined if the rollout ends. */
   readonly waitsForEver: string | undefined;
   /** Predicted numbers of requests to the service, by kind. */
   readonly requests: ForecastRequests;
@@ -97,7 +98,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, TimeRange>();
   #nowMs: number;
-  /** Simulated wall time in ms from which the rate limits allow another request. */
+  /** Simulated wall time in ms after which the rate limits allow another request. */
   #freeMs: number;
   #sweptMs: number;
   readonly #requests = { posts: 0, looks: 0, sweeps: 0, counts: 0 };
@@ -105,7 +106,7 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // Besides the pages with collectors, a sweep needs three requests: an empty last page, the list of builds, and a
+    // A read of the whole list needs three requests besides its pages: an empty last page, the list of builds, and a
     // check for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);

@@ -1,6 +1,6 @@
 /**
- * Lists the collectors in the plan of a policy: collectors to upgrade, by stage, and collectors that are left out. The
- * lists are computed by the same functions as in a rollout.
+ * Lists the collectors in the plan of a policy: collectors to upgrade, grouped by stage, and collectors that are not
+ * upgraded. Uses the same functions as a real rollout.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -26,7 +26,7 @@ export interface PlannedCollector {
 /** Planned upgrades of one stage. */
 export interface StageMembers {
   readonly counts: MutableCounts;
-  /** Collectors to upgrade, in the order in which they would start without maintenance windows. */
+  /** Collectors to upgrade, in order. Maintenance windows may change this order. */
   readonly upgrades: PlannedCollector[];
   /** Wall times in ms at which running upgrades started. */
   readonly underWay: number[];
@@ -37,14 +37,14 @@ export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Forei
 /** Selected collectors that are not upgraded, all for the same reason. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
-  /** Policy (namespace/name) that owns the collectors; undefined for this policy. */
+  /** Other policy (namespace/name) that owns the collectors. Undefined if the reason is not `Foreign`. */
   readonly policy: string | undefined;
   readonly collectors: readonly PlannedCollector[];
 }
 
 export interface PlannedMembers {
   readonly matched: number;
-  /** Planned collectors by index of their stage. A policy without stages uses the index `noStage`. */
+  /** Planned upgrades by stage index. The index is `noStage` if the policy has no stages. */
   readonly stages: ReadonlyMap<number, StageMembers>;
   /** Groups of collectors that are not upgraded, largest first. */
   readonly leftOut: readonly LeftOut[];
@@ -125,7 +125,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reasons why collectors are not upgraded, as the plan shows them, by state of the collector. */
+/** Reasons that a plan shows for collectors that are not upgraded, by state of the collector. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

@@ -1,4 +1,4 @@
-/** Lists the collectors that each stage of a rollout still has to upgrade, for the plan and the forecast. */
+/** Lists, for each stage, the collectors that are left to upgrade. The plan and the forecast use these lists. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
@@ -18,13 +18,16 @@ export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 
   readonly name: string | undefined;
   /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
   readonly maxInProgress: number | undefined;
-  /** Settings of the stage in the policy's spec. Absent after the stage has started. */
+  /**
+   * The stage in the policy's spec. Absent after the stage has started, because later changes of the spec do not affect
+   * it.
+   */
   readonly waiting?: Stage;
 }
 
 type UnfilledStage = Partial<Omit<StageRecord, 'soakMs'>> & Pick<StageRecord, 'soakMs'> & Pick<StageOfPlan, 'waiting'>;
 
-/** Stages of a plan: the started stages, then the other stages of the spec. */
+/** Returns the stages of a plan in order: the started stages, and then the stages of the spec that have not started. */
 export function stagesOfPlan(
   spec: CollectorVersionPolicySpec,
   header: LedgerHeader,
@@ -44,7 +47,7 @@ export function stagesOfPlan(
   return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
 }
 
-/** Returns the stages that have not ended, as input for the forecast. */
+/** Returns the stages that have not ended, in the form that the forecast needs. */
 export function forecastStages(
   spec: CollectorVersionPolicySpec,
   { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
@@ -81,7 +84,7 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
 }
 
 /**
- * Returns the reason why a stage cannot end even when it has nothing left to upgrade, as text after "waiting for".
+ * Returns the reason why the stage cannot end even if nothing is left to upgrade. It completes the text "waiting for".
  * Undefined if the stage can end.
  */
 function heldBy(

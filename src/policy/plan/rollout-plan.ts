@@ -1,7 +1,7 @@
 /**
- * Plan of a policy, for display: its stages with their collectors, and the expected duration.
+ * Builds the plan of a policy for display: its stages with their collectors, and the expected duration.
  *
- * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing.
+ * The plan uses the operator's `decide` function for a policy that is not paused. It changes nothing.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -26,7 +26,7 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether the rollout was already completed. Collectors that are selected later are then late joiners. */
+  /** Whether the rollout is complete, so that newly selected collectors are late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when its age reaches `minAge`. */
@@ -41,7 +41,7 @@ export interface RolloutPlan {
   readonly upgrade: UpgradeLength;
   /** Expected times and numbers of requests. Undefined if no further upgrade starts. */
   readonly forecast: Forecast | undefined;
-  /** Sentences that say why no upgrade starts, or what the user must examine. */
+  /** Sentences for the user: why no upgrade starts, or what needs attention. */
   readonly hindrances: readonly string[];
 }
 
@@ -188,8 +188,8 @@ function upgradeLength(
 }
 
 /**
- * Returns the median duration of an upgrade in ms. Uses the upgrades in the ledger or, if it has none, the upgrades in
- * the policy's status.
+ * Returns the median duration of an upgrade in ms. It is measured from the ledger or, if the ledger has no upgrades,
+ * from the policy's status.
  */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];

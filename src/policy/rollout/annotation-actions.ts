@@ -1,6 +1,6 @@
 /**
- * Applies the annotations by which people control a rollout: approve, retry, abort and pause (R9). Each annotation
- * value takes effect once.
+ * Applies the annotations with which users control a rollout: approve, retry, abort and pause (R9). Each value of an
+ * annotation is applied only once.
  */
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -24,7 +24,7 @@ export interface AppliedAnnotations {
   readonly retried: boolean;
 }
 
-/** Returns the ledger header with the users' new actions. Returns the same object if there is no new action. */
+/** Returns the ledger header after all new user actions. Returns the same object if there is no new action. */
 export function applyAnnotations(
   policy: CollectorVersionPolicy,
   before: LedgerHeader,
@@ -55,8 +55,7 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // The aborted rollback may already have changed the version of collectors, so a later retry begins with the first
-    // stage.
+    // The aborted rollback may have changed versions already, so a later retry begins with the first stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -70,13 +69,16 @@ export function applyAnnotations(
   return { header, retried: retry !== undefined };
 }
 
-/** Returns the new value of an abort or retry annotation of this rollout, if any. */
+/** Returns the value of an abort or retry annotation that names this rollout and was not applied yet. */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
-/** Returns whether the retry annotation is newer than the abort annotation. Without a time, the abort wins. */
+/**
+ * Returns whether the retry annotation is newer than the abort annotation. If a time is missing, the abort takes
+ * precedence.
+ */
 function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
   return timeOf(retry) > timeOf(abort);
 }
@@ -84,7 +86,7 @@ function isRetryLast(retry: string | undefined, abort: string | undefined): bool
 /** Time that a command wrote into an annotation value; NaN if there is none. */
 function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
-  // The format is checked first, because `Date.parse` accepts other texts: it reads `again-2` as a day in 2001.
+  // `Date.parse` alone is too tolerant: it reads `again-2` as a day in 2001. So the format is checked first.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
@@ -113,8 +115,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Returns whether the ledger must keep a user's action. The ledger need not keep an abort, or an action that a later
- * action of the same kind replaces.
+ * Returns false for an abort, and for a user's action that a later action of the same kind replaces. The ledger may
+ * drop these actions.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
@@ -136,8 +138,8 @@ function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, appr
 }
 
 /**
- * Returns the header with the approval of a stage. The approval of an inconclusive stage also ends that stage and
- * resumes the rollout.
+ * Returns the header with the approval of a stage. Approving an inconclusive stage also ends the stage and resumes the
+ * rollout.
  */
 function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
   const given = { ...header, approved: [...(header.approved ?? []), stage] };
@@ -147,7 +149,7 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
   return { ...withoutStop(given), stages: ended };
 }
 
-/** Returns the header with the stages from which the rollout continues after a user's retry. */
+/** Returns the header after a user's retry, with the stages from which the rollout continues. */
 function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolicy, wallMs: number): LedgerHeader {
   const { stop, stages = [] } = header;
   if (stop?.kind === 'rollback') return fromTheStart(header, metadata.annotations[annotations.approve]);
@@ -156,15 +158,15 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // An inconclusive stage is removed, so that it starts again and chooses its collectors again.
+  // The inconclusive stage is removed, because it must start from the beginning and choose its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;
 }
 
 /**
- * Returns the stage without its analysis result, so that its messages are counted again with the current settings of
- * the spec.
+ * Removes the stage's analysis result, so that messages are counted again. The new analysis uses the current settings
+ * of the spec.
  */
 function analyzedAgain(
   { analysis: _, ...stage }: StageRecord,

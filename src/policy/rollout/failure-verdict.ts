@@ -10,7 +10,7 @@ import { quietText } from '../analysis/message-analysis.ts';
 import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from '../ledger/ledger.ts';
 
 export interface Excess {
-  /** Describes the exceeded `maxFailures`, without a full stop. */
+  /** Sentence, without a full stop, that says which `maxFailures` is exceeded. */
   readonly message: string;
   readonly exceeded: Exceeded;
 }
@@ -18,8 +18,8 @@ export interface Excess {
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
 
 /**
- * Returns whether the spec tolerates failures in this stage or the rollout. Otherwise, a stage with a failed collector
- * cannot end.
+ * Returns whether the spec sets `maxFailures` for this stage or for the rollout. Without `maxFailures`, a stage with a
+ * failed collector cannot end.
  */
 export function hasTolerance(
   stage: Pick<StageRecord, 'maxFailures'> | undefined,
@@ -29,8 +29,9 @@ export function hasTolerance(
 }
 
 /**
- * Returns the `maxFailures` that a stage exceeds or, if no stage does, that the rollout exceeds.
- * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
+ * Returns the `maxFailures` that is exceeded: of a stage or, if no stage exceeds it, of the rollout. Undefined if none
+ * is exceeded.
+ * @param isStageEnd whether no collector is left to upgrade in the active stage or, without stages, in the rollout
  */
 export function findExcess(
   { failurePolicy }: FailureSpec,
@@ -50,8 +51,8 @@ export function findExcess(
 }
 
 /**
- * Returns whether an exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage stops it only after
- * `minSamples` upgrades.
+ * Returns whether the exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage is checked only
+ * after `minSamples` upgrades.
  */
 export function isStopDue(
   { exceeded }: Excess,
@@ -79,7 +80,7 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/** Describes those of the failed collectors that stopped sending logs. Empty if there are none. */
+/** Describes how many of the failed collectors stopped sending logs. Returns an empty text if none did. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
   // A retry resets the failures of a stage, so only stages with failures since the last retry are described.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);

@@ -30,7 +30,7 @@ export interface Left {
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless returns whether maintenance windows need the collector's time zone, but cannot read it
+ * @param isZoneless returns whether a collector has no readable time zone although its maintenance windows need it
  */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
@@ -85,7 +85,7 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // For this collector, another policy takes precedence, so this policy does not roll it back (U13).
+  // Another policy takes precedence for this collector, so this policy does not roll it back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
   // When the service offers a single build, unlisted collectors may run that build (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
@@ -94,7 +94,7 @@ function placeOf(
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // Without a listing, logfleet does not know whether the collector is alive (U11) or changed its version (U6).
+  // If no listing shows the collector, logfleet does not know whether it is alive (U11) or which version it runs (U6).
   if (!row && ending?.kind === 'offline')
     return leftFor('the collector was offline, and no list of the service shows when it is online again');
   if (!row && back && hasFailed(ending))

@@ -3,7 +3,7 @@
  * R5).
  *
  * - Failures are evaluated first.
- * - A stage ends when all its collectors that can be upgraded run the target version and have soaked.
+ * - A stage ends when all its collectors that can be upgraded run the target version, and its soak has ended.
  * - The next stage then chooses its collectors. One decision starts at most one stage.
  */
 
@@ -54,7 +54,7 @@ import {
 export interface Gate {
   /** Text after "waiting for" in the status message. */
   readonly waitsFor: string;
-  /** Reason that the `Ready` condition shows while the rollout waits and no upgrade runs; undefined for the default. */
+  /** Reason of the `Ready` condition while the rollout waits and no upgrade runs. Undefined for the default reason. */
   readonly reason: string | undefined;
   /** Wall time in ms at which the wait ends, if known. */
   readonly untilMs?: number;
@@ -74,20 +74,20 @@ interface Progress {
   readonly gate?: Gate | undefined;
   /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
-  /** Earliest wall time in ms for the read of the collector list that ends the soak. */
+  /** Earliest wall time in ms for the read of the collector list after the soak. The stage waits for this read. */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
-  /** Whether every stage has started. Late joiners are upgraded only then. */
+  /** Whether every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` that does not stop the rollout; undefined if there is none. */
+  /** Exceeded `maxFailures`, if the rollout continues nevertheless; otherwise undefined. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
-  /** Number of failed collectors that no `maxFailures` of the spec covers, so that the user must decide. */
+  /** Number of failed collectors to which no `maxFailures` applies. The user must decide how to continue. */
   readonly untolerated: number;
-  /** Plan of the rollback, if the rollout is rolled back. */
+  /** Rollback plan; undefined if the rollout is not rolled back. */
   readonly rollback: RollbackPlan | undefined;
   /** Running check after a rollback, if any. */
   readonly recovery: PendingCheck | undefined;
@@ -96,7 +96,7 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** Whether this decision applied a user's retry. If so, this decision starts no stage. */
+  /** Whether this decision applied a user's retry. The next stage then starts with a later decision. */
   readonly retried: boolean;
   /** Whether the policy may start upgrades now. */
   readonly mayStart: boolean;
@@ -143,14 +143,14 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
 }
 
 /**
- * Returns the number of collectors that must be upgraded before a stage can end. With `offlinePolicy: Wait`, this
+ * Returns the number of collectors for which a stage must wait before it ends. With `offlinePolicy: Wait`, this
  * includes offline collectors.
  */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
 
-/** Stops the rollout if failures exceed a tolerance. Returns the changed header. */
+/** Checks `maxFailures`, and stops the rollout if the failure policy requires it. Returns the changed header. */
 function judge(
   { policy: { spec }, now }: DecideInput,
   pending: PendingChanges,
@@ -181,8 +181,8 @@ function stopFor(
 }
 
 /**
- * Returns the current number of failures in the stage or rollout that failures have stopped (H3). Undefined after
- * another kind of stop, or if no upgrade has ended since the last retry.
+ * Returns the current number of failures in the stage or rollout whose failures caused the stop (H3). Undefined if
+ * something else caused the stop, or if no upgrade has ended since the last retry.
  */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
@@ -240,7 +240,7 @@ function stopped(header: LedgerHeader): Progress {
 
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
-/** Adds the collectors that stopped sending logs to the failures of a stage or rollout. */
+/** Adds collectors that stopped sending logs to the number of failures of a stage or rollout. */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
   const counted = { finished: Math.max(tally.finished, judged), failed: tally.failed + quiet };
@@ -278,16 +278,15 @@ class StageProgress {
   }
 
   run(): Progress {
-    // If the selector matches no collector, the stages stay unchanged, because it may soon match collectors again.
+    // If the selector matches no collector, the stages stay unchanged, because the selector may match collectors again
+    // later.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
     return held ? { header: this.#header, current, ...held } : this.#startNext();
   }
 
-  /**
-   * Advances the active stage towards its end. Returns the reason why the stage waits, or undefined when it has ended.
-   */
+  /** Ends the active stage if it can end. Otherwise returns the reason why the stage waits. */
   #advance(index: number): Held | undefined {
     const { policy, now } = this.#input;
     const counts = this.#pending.stageCounts(index);
@@ -307,7 +306,10 @@ class StageProgress {
     return held;
   }
 
-  /** Evaluates a stage's message analysis after its soak (R11). Returns the reason to wait, if any. */
+  /**
+   * Evaluates a stage's message analysis after its soak (R11). Returns a reason if the stage must wait, and undefined
+   * otherwise.
+   */
   #analyze(index: number, stage: SoakingStage): Held | undefined {
     const { now, observation, memberIndex, settings } = this.#input;
     const { name, analysis } = stage;
@@ -359,7 +361,7 @@ class StageProgress {
     );
   }
 
-  /** Stops the rollout because a stage is inconclusive. An earlier approval of the stage is no longer valid. */
+  /** Stops the rollout because a stage is inconclusive. The stage then needs a new approval to continue. */
   #stopInconclusive(stage: string, message: string): Held {
     const { approved = [], handled } = this.#header;
     const approve = this.#input.policy.metadata.annotations[annotations.approve];
@@ -387,8 +389,8 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage waits while one of its collectors that left the target version must be upgraded again. A stage with a
-    // stored list of members also waits while an upgrade of a member runs or will be retried.
+    // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
+    // collectors also waits while one of them is being upgraded or will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -404,7 +406,7 @@ class StageProgress {
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // If a decision applies a user's retry, it starts no stage.
+    // A decision that applies a user's retry starts no stage.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -424,7 +426,7 @@ class StageProgress {
     if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
-    // The last stage takes all remaining collectors. It may be empty if the earlier stages have all collectors.
+    // The last stage takes all remaining collectors, and may be empty if none are left.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector that stage ${name} can upgrade: to skip this empty stage, approve it or remove it from the policy`;
     return byPerson(waitsFor, reasons.awaitingApproval);
@@ -467,7 +469,7 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Returns whether the stage has started. If a retry has removed the stage, it counts as not started. */
+/** Returns whether the stage has started. A stage that a retry has removed counts as not started. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }

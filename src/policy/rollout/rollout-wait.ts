@@ -1,7 +1,4 @@
-/**
- * Explains why a running rollout starts no upgrade now. If there are several reasons, this module chooses the one that
- * the status shows.
- */
+/** Explains why a running rollout starts no upgrade now, and chooses the reason that the status shows. */
 import { reasons } from '../../api/conditions.ts';
 import { counted } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
@@ -43,7 +40,8 @@ export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
 }
 
 /**
- * Returns why the rollout waits, if all remaining collectors belong to later stages or if the last stage still soaks.
+ * Returns the reason to wait for a stage: all remaining collectors belong to later stages, or the last stage still
+ * soaks. Otherwise returns undefined.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

@@ -1,8 +1,8 @@
 /**
- * Records since when the service has offered each build, because the age of a build (`minAge`) counts from then (U1).
+ * Records the time since which the service has offered each build. The age of a build (`minAge`) counts from this time
+ * (U1).
  *
- * When the time is uncertain, the age counts from now, so that a build is rolled out too late rather than too early.
- * The time is uncertain:
+ * If the time is uncertain, the age counts from now, so that no build is rolled out too early. The time is uncertain:
  * - for a build that was missing in one list, because it may have been replaced;
  * - for all builds when the stored times are lost, unreadable or from another service;
  * - for a build whose stored time is in the future.
@@ -41,7 +41,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds. Undefined until they are read, and after a write that may or may not have taken effect. */
+  /** Stored builds. Undefined until they are read, and after a write whose outcome is unknown. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -82,7 +82,10 @@ export class SeenBuilds {
   }
 }
 
-/** Returns the builds to store: first the builds that the policy may choose, then the newest of the other builds. */
+/**
+ * Returns the builds to store, in this order: the latest build, builds that the policy may choose, and the other builds
+ * with the newest first.
+ */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));

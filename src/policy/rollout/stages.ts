@@ -1,10 +1,10 @@
 /**
  * Chooses the collectors of a rollout's stages (R1).
  *
- * - A stage chooses its collectors when it starts. It takes no collector of an earlier stage.
- * - A stage with `size` prefers collectors that can be upgraded. The order depends only on the collector ids, also
- *   after a restart.
- * - A last stage without `size` and `selector` takes every other collector.
+ * - A stage chooses its collectors when it starts. It takes no collector that an earlier stage has chosen.
+ * - A stage with `size` prefers collectors that can be upgraded. It orders them by a hash of their ids, so the order is
+ *   the same after a restart.
+ * - A last stage without `size` and `selector` takes all remaining collectors.
  */
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../base/duration.ts';
@@ -18,12 +18,12 @@ import type { Counts } from '../members/state-counts.ts';
 
 /** Stage index of all collectors in a policy without stages. */
 export const noStage = -1;
-/** Stage index for collectors in no started stage; greater than every other index. */
+/** Stage index of collectors that belong to no started stage. It is greater than every other index. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
 
-/** Collector that no stage has chosen, so that a stage may choose it. */
+/** Collector that a stage may choose, because no stage has chosen it yet. */
 export interface StageCandidate {
   readonly id: string;
   readonly memberState: MemberState;
@@ -44,7 +44,7 @@ export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
 
-/** Index of the started stage that takes all remaining collectors, if any. */
+/** Returns the index of the started stage that takes all remaining collectors; undefined if there is no such stage. */
 export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const index = stages.findLastIndex(({ members }) => members === undefined);
   return index === -1 ? undefined : index;
@@ -52,7 +52,7 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 
 /**
  * Returns the collectors that a stage would choose now.
- * @param matched number of selected collectors; percentages refer to it until the first stage has started
+ * @param matched number of selected collectors, which is used for percentages until the first stage has started
  */
 export function chooseMembers(
   stage: Stage,
@@ -67,8 +67,7 @@ export function chooseMembers(
 }
 
 /**
- * Returns, for each stage that has not started, the collectors that it would choose if all these stages started now in
- * order.
+ * Returns the collectors that each waiting stage would choose if all waiting stages started now, one after the other.
  */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
@@ -116,7 +115,10 @@ function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpe
   return isEligible(memberState, spec) && !isDead;
 }
 
-/** Sorts candidates for a stage with `size`: collectors that can be upgraded first, then by hash of the id. */
+/**
+ * Sorts the candidates for a stage with `size` by a hash of their ids. Collectors that are offline or need no upgrade
+ * come last.
+ */
 function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly StageCandidate[] {
   const keyed = candidates.map((candidate) => {
     const { id, memberState } = candidate;
@@ -173,8 +175,8 @@ export function stageOrder(id: string): number {
 }
 
 /**
- * Converts a share to a number of collectors. If the share is a percentage, it refers to `of`, and the result is
- * rounded up to at least 1.
+ * Converts a share to a number of collectors. If the share is a percentage, returns this percentage of the number `of`,
+ * rounded up and at least 1.
  */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;

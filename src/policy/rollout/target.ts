@@ -11,7 +11,7 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Facts about the past that influence the choice of the target version, such as the current target version. */
+/** Current target version and ages of the builds, which influence the choice of the next target version. */
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
@@ -20,7 +20,7 @@ export interface TargetPast {
   readonly wallMs: number;
 }
 
-/** Build that becomes the target when its age reaches `minAge`, unless a better build appears before. */
+/** Build that is expected to become the target when its age reaches `minAge`. */
 export interface NextBuild {
   readonly version: string;
   /** Wall time in ms at which the build reaches `minAge`. */
@@ -54,7 +54,10 @@ export function minAgeMs({ minAge }: Target): number {
   return (minAge === undefined ? undefined : parseDuration(minAge)) ?? 0;
 }
 
-/** Returns whether this version may become the target once it is old enough: it must match `versionPattern`, if set. */
+/**
+ * Returns whether a version may become the target once it is old enough. If `versionPattern` is set, the version must
+ * match it.
+ */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
@@ -93,7 +96,7 @@ function oldEnough(
   past: TargetPast,
 ): TargetVerdict {
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
-  // The current target stays unless a newer candidate is old enough.
+  // The current target is replaced only by a newer candidate that is old enough.
   const place = candidates.findIndex((version) => version === past.current || readyMs(version) <= past.wallMs);
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const [nextBuild] = better
@@ -106,7 +109,7 @@ function oldEnough(
 }
 
 /**
- * Returns the verdict that no build can become the target yet: every candidate build is younger than `minAge`, and the
+ * Returns the verdict that no build can become the target yet. All candidates are younger than `minAge`, and the
  * service does not offer the current target.
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {

@@ -1,6 +1,6 @@
 /**
- * Computes when upgrades may start according to `spec.maintenance` (R8). Answers are cached for each time zone, because
- * the calendar is asked about every collector.
+ * Computes when upgrades may start according to `spec.maintenance` (R8). The results are cached for each time zone,
+ * because they are needed for every collector.
  */
 
 import { renderExplanation } from '../../api/finding.ts';
@@ -19,18 +19,21 @@ import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
 export type WindowVerdict =
-  /** Upgrades may start until the wall time `untilMs` (ms): the end of the window minus the cutoff, or Infinity. */
+  /**
+   * Upgrades may start until the wall time `untilMs` in ms, which is the end of the window minus the cutoff. Infinity
+   * if the window never closes.
+   */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * No upgrade may start before the wall time `opensAtMs` in ms; undefined if no window will open. `because` is the
-   * reason, in words that complete the text "waiting for".
+   * No upgrade may start before the wall time `opensAtMs` in ms, which is undefined if no window will open. The text
+   * `because` gives the reason and completes "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** The window needs the time zone of the collector, but the collector reports no readable time zone. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends TimeRange {
-  /** Time zone of the collectors for which the window opens; absent if the window has its own time zone. */
+  /** Time zone of the collectors to which the window applies. Absent if the window has its own time zone. */
   readonly zone?: string;
 }
 
@@ -45,7 +48,7 @@ interface Block extends TimeRange {
   readonly name: string;
 }
 
-/** Cached answer, with the wall time in ms until which it is valid. */
+/** Cached result, and the wall time in ms until which it is valid. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
@@ -57,12 +60,15 @@ interface Kept<Value> extends Found<Value> {
 
 /** Maximum age of a cached answer in ms. */
 const longestKeptMs = 24 * 3_600_000;
-/** Maximum number of time zones with cached answers, because collectors may report any text. */
+/**
+ * Maximum number of time zones with cached results. The cache must be limited, because collectors may report any text
+ * as their time zone.
+ */
 const mostZones = 1_000;
-/** Maximum number of periods that are tried in the search for a window that is longer than the cutoff. */
+/** Maximum number of time ranges that are checked to find a window that is longer than the cutoff. */
 const mostTries = 400;
 
-/** Time in ms before the end of a maintenance window in which no upgrade starts. */
+/** Returns the cutoff in ms. No upgrade starts in this time before the end of a maintenance window. */
 export function cutoffMs(maintenance: Maintenance | undefined): number {
   return parseDuration(maintenance?.cutoff ?? '0s') ?? 0;
 }
@@ -72,7 +78,7 @@ export class MaintenanceCalendar {
   readonly problem: string | undefined;
   /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
-  /** Maintenance windows; undefined when there are none, or when they contain an error. */
+  /** Maintenance windows. Undefined if the policy has none, or if they contain an error. */
   readonly #windows: readonly Window[] | undefined;
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
@@ -98,8 +104,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the maintenance window that is open or opens next in one of the given time zones. Returns undefined if no
-   * window will open, or if the window never closes.
+   * Finds the maintenance window that is open now, or else opens next, in one of the given time zones. Returns
+   * undefined if no window will open, or if the open window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;
@@ -120,8 +126,8 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
-    // When the next maintenance exclusion begins, the text of the reason changes. So the verdict is cached at most
-    // until then.
+    // The reason may name a maintenance exclusion, so it can change when the next exclusion begins. The verdict is
+    // cached only until then.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
@@ -145,7 +151,7 @@ export class MaintenanceCalendar {
     return { value: { fromMs, toMs }, untilMs: toMs };
   }
 
-  /** Finds the first period from `afterMs` in which the window is open for longer than the cutoff. */
+  /** Returns the first period at or after `afterMs` in which a window is open for longer than the cutoff. */
   #pieceFrom(afterMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): TimeRange | undefined {
     let spans = spansFrom(openings, afterMs);
     let span = spans.next().value;
@@ -166,7 +172,9 @@ export class MaintenanceCalendar {
     return undefined;
   }
 
-  /** Maintenance windows for collectors in this time zone. Undefined without windows. */
+  /**
+   * Returns the maintenance windows for collectors in this time zone. Returns undefined if the policy has no windows.
+   */
   #openings(zone: string): readonly Opening[] | undefined {
     const own = timeZone(zone);
     return this.#windows?.flatMap(({ zone = own, ...window }) => (zone ? [{ ...window, zone }] : []));

@@ -10,7 +10,7 @@ export interface Opening {
   readonly schedule: CronSchedule;
   /** Time in ms for which the window stays open. */
   readonly durationMs: number;
-  /** Time ranges of one day in which the window is open, as computed by `spansOfDay`. */
+  /** Time ranges in which the window is open on one day, as `spansOfDay` computes them. */
   readonly daySpans: readonly TimeRange[];
   readonly zone: TimeZone;
 }
@@ -19,10 +19,11 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a window opens earlier or later when daylight-saving time begins or ends. */
 const longestChangeMs = 24 * 3_600_000;
-/** Length in ms above which an open span counts as endless. */
+/** A time range that is longer than this number of ms counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
 /**
- * Time in ms by which the first search for the start of a span goes back. Each further search goes back twice as far.
+ * Period in ms that the first search for the start of a time range covers. Each further search covers a period twice as
+ * long.
  */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
@@ -30,9 +31,8 @@ const longestLookBackMs = 2 ** 14 * shortestLookMs;
 const mostOpenings = 50_000;
 
 /**
- * Yields the time spans in which at least one window is open and that end after `afterMs`. The first span may begin
- * later than its window opened. The end of a very long span is Infinity. If there are no windows, one span covers all
- * time.
+ * Yields the time ranges in which at least one window is open and that end after `afterMs`. The first range may begin
+ * after the window has opened. A very long range ends at Infinity. If there are no windows, one range covers all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -58,8 +58,8 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
 }
 
 /**
- * Returns the start of the span that covers `atMs` and in which a window is open. If the search does not find the
- * start, returns the earliest searched time.
+ * Returns the start of the open time range that contains `atMs`. If the start is too long ago, returns the earliest
+ * time that was searched.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
@@ -108,7 +108,10 @@ function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: nu
   }
 }
 
-/** Returns the merged open spans of one day, in ms since the start of the day. Clock changes are ignored. */
+/**
+ * Returns the merged time ranges of one day in which a window is open, in ms since the start of the day. Clock changes
+ * are ignored.
+ */
 export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly TimeRange[] {
   const spans: TimeRange[] = [];
   for (const fromMs of timesMs) {
@@ -120,7 +123,7 @@ export function spansOfDay(timesMs: readonly number[], durationMs: number): read
   return spans;
 }
 
-/** Merges several sorted sequences of spans into one. */
+/** Merges several sorted sequences of time ranges into one sorted sequence. */
 function* inOrder(sources: readonly Generator<TimeRange, undefined>[]): Generator<TimeRange, undefined> {
   const heads = sources.map((source) => ({ source, span: source.next().value }));
   const startOf = (head: Head | undefined) => head?.span?.fromMs ?? Infinity;

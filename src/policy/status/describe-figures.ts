@@ -1,4 +1,4 @@
-/** Builds the parts of a policy's status that change often: counts, and lists of upgrade tasks and failures. */
+/** Builds the parts of a policy's status that change often: counts, upgrade tasks and failures. */
 
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -43,7 +43,7 @@ const maxVersionLength = 64;
  * task.
  */
 const maxIdLength = 32;
-/** Maximum size in bytes of the upgrade tasks in the status. It keeps the whole status below 100 KB. */
+/** Maximum size in bytes of the upgrade tasks in the status. The limit keeps the whole status below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
@@ -110,7 +110,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // The status shows no soak for a stage that failed, or that ended without a soak because it had nothing to upgrade.
+  // A failed stage shows no soak. Neither does a stage that ended without a soak, because it had nothing to upgrade.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -205,7 +205,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
   return counts;
 }
 
-/** Returns whether the newest listing of the collector may be older than the end of its last upgrade (U8). */
+/** Returns true if the newest listing of the collector may be older than its last upgrade (U8). */
 function isAwaitingListing(memberIndex: PolicyMemberIndex, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
@@ -268,8 +268,7 @@ const endingStates = {
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
   const { collectorId, before, back } = entry;
-  // In a rollback, the upgrade starts from the target version. Otherwise it starts from the collector's former version
-  // (`before`).
+  // A rollback starts from the target version. Any other upgrade starts from the collector's former version (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
   return {
     ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
@@ -280,7 +279,7 @@ function describeTask(taskId: string | undefined, to: string, entry: Entry, memb
   };
 }
 
-/** Failed upgrades, grouped by message. Collectors that could not be rolled back come first (U14). */
+/** Describes failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14). */
 function describeFailures(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -330,8 +329,8 @@ function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex
 }
 
 /**
- * Number of skipped collectors that the user must examine. Hosted collectors are not included, because they are never
- * upgraded.
+ * Returns the number of skipped collectors that the user must examine. Hosted collectors are not counted, because
+ * logfleet never upgrades them.
  */
 export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
@@ -339,8 +338,8 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service may refuse a collector because it was uninstalled. Only a listing from after the grace period proves
-    // that the collector still exists.
+    // The service also refuses a collector that was uninstalled. A listing after the grace period proves that the
+    // collector still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;

@@ -32,7 +32,7 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** Reason why the rollout waits, as text after "waiting for". Undefined if the rollout does not wait. */
+  /** Reason why the rollout waits. It completes the text "waiting for". Undefined if the rollout does not wait. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
   /** Maintenance window that is open or opens next. */
@@ -118,8 +118,8 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
 }
 
 /**
- * Returns the conditions of a policy whose collectors are not known yet. The condition `Overlapping` stays unchanged
- * until a user edits the policy (H1).
+ * Returns the conditions of a policy whose collectors are not read yet. The condition `Overlapping` is kept unless the
+ * policy was edited (H1).
  */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,

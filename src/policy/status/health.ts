@@ -20,7 +20,7 @@ export interface Fleet {
 
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
-  /** Reason why no policy may start an upgrade, with a remedy (D1). */
+  /** Reason why no policy may start an upgrade, such as an unusable manifest, and how to correct it (D1). */
   readonly upgradesBlocked?: string | undefined;
   /** Setting or annotation that pauses the policy, if any. */
   readonly pausedBy: string | undefined;
@@ -33,7 +33,7 @@ export interface HealthInput {
   /** Error in the maintenance windows of the spec. */
   readonly badCalendar?: string | undefined;
   readonly targetVersion: string | undefined;
-  /** Numbers of the policy's collectors. Undefined until this process has read the whole collector list. */
+  /** Counts of the policy's collectors. Undefined until this process has read the whole collector list. */
   readonly fleet?: Fleet | undefined;
   readonly ledgerFull?: boolean;
   /** Reason why the rollout waits, if it does. */
@@ -46,7 +46,7 @@ export interface HealthInput {
 export interface RolloutWait {
   /** Text after "waiting for" in the status message. */
   readonly waitingFor: string;
-  /** Reason that the `Ready` condition shows while the rollout waits and no upgrade runs; undefined for the default. */
+  /** Reason of the `Ready` condition while the rollout waits and no upgrade runs. Undefined for the default reason. */
   readonly reason: string | undefined;
 }
 
@@ -170,7 +170,10 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
   return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'this analysis' : 'this stage'}, or set another target.`;
 }
 
-/** Explains why the rollout is stopped, with the current number of failures if this number has changed (H3). */
+/**
+ * Returns the text that explains why the rollout is stopped. Adds the current number of failures if it has changed
+ * since the stop (H3).
+ */
 function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefined): string {
   const now =
     failedNow === undefined || failedNow === exceeded?.failed ? '' : ` (now ${counted(failedNow, 'failure')})`;
@@ -239,7 +242,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/** Reports that a stage with failures waits for the user's decision, because the spec sets no `maxFailures` (R5). */
+/** Reports a stage with failures that waits for the user, because the spec sets no `maxFailures` (R5). */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -309,7 +312,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Reports a completed rollout in which too many collectors stopped sending logs. */
+/** Reports that too many collectors stopped sending logs, although every collector was upgraded. */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);

@@ -26,7 +26,10 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
 ];
 
-/** @param policies returns the policies to measure, or no policies while another process leads */
+/**
+ * Registers the metrics of policies.
+ * @param policies returns the policies to measure; returns no policies if another process is the leader
+ */
 export function measurePolicies(metrics: Metrics, policies: () => Iterable<CollectorVersionPolicy>): void {
   measureStatuses({ metrics, kind: 'policy', plural: 'policies', figures, resources: policies });
 }

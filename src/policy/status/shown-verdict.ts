@@ -1,6 +1,6 @@
 /**
- * Decides whether the conditions in a policy's status are kept until this process has read the collectors, for example
- * after a restart (H1).
+ * Decides whether the status keeps its conditions until this process has read the collectors, for example after a
+ * restart (H1).
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -12,7 +12,7 @@ export interface SoFar {
   readonly target: string | undefined;
   /** Whether no ledger of another service is stored. */
   readonly sameService: boolean;
-  /** Whether the service has answered any request of this process. */
+  /** Whether the service has answered a request of this process. */
   readonly answered: boolean;
 }
 
@@ -47,8 +47,8 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in the status still hold, because no newer fact contradicts them.
- * @param found health that this process computed without the collectors
+ * Returns whether the conditions in the status are still correct, because no newer fact contradicts them.
+ * @param found health that this process computed without reading the collectors
  */
 export function stillHolds(
   { metadata, status }: CollectorVersionPolicy,
@@ -57,8 +57,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // Only the reasons of the conditions are compared, not their messages. The shown message contains the number of
-  // running upgrades, which this process does not know yet.
+  // Only the reasons of the conditions are compared, because the message contains the number of running upgrades, which
+  // is not known yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -66,8 +66,8 @@ export function stillHolds(
 }
 
 /**
- * Returns whether the conditions in the status are kept until the counts of collectors are reliable (U13).
- * @param found health that this process computed from counts that may be wrong
+ * Returns whether the status keeps its conditions until the counts of collectors are reliable (U13).
+ * @param found health that this process computed from counts that may still be wrong
  */
 export function staysUntilClaimed(
   { metadata, status }: CollectorVersionPolicy,

@@ -1,8 +1,8 @@
 /**
- * Decides when the status of a policy is written, because each write is an event for all watchers:
- * - immediately after a change of conditions, target or rollout;
- * - at limited intervals after a change of counts;
- * - not after a small change of the estimated end.
+ * Decides when the status of a policy is written. Writes are limited, because each write is an event for all watchers:
+ * - A change of conditions, target or rollout is written immediately.
+ * - A change of counts is written at limited intervals.
+ * - A small change of the estimated end is not written.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -36,8 +36,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes the policy's health to the status. The counts, the estimates and the target version to which the counts
-   * belong stay unchanged (H3). If the status has no counts, `wantedVersion` is written as the target version.
+   * Writes the policy's health to the status. Counts and estimates stay unchanged, and so does the target version to
+   * which they belong (H3). If the status has no counts, `wantedVersion` is written as the target version.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
@@ -66,8 +66,8 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
 }
 
 /**
- * Returns the fields of the status that are written immediately when they change. Messages are left out, because they
- * repeat counts, which change often.
+ * Returns the fields of the status whose changes are written immediately. Messages are not included, because they
+ * contain counts, which change often.
  */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;

@@ -72,7 +72,7 @@ describe('rules about the rollout and the calendar', () => {
 
   test.each(['failures', 'abort'] as const)('a stop (%s) waits for a person', (kind) => {
     expect(refusalOfAll(known(quiet, stopped(kind)))).toEqual({
-      waitsFor: '`logfleet retry` or another target, because the rollout is stopped',
+      waitsFor: 'a user to run `logfleet retry` or to set another target, because the rollout is stopped',
     });
   });
 
@@ -83,7 +83,7 @@ describe('rules about the rollout and the calendar', () => {
   test('a stop is reported before a target that is not offered, and after a pause', () => {
     const seen = { ...quiet, notOffered: 'x' };
     expect(refusalOfAll(known(seen, stopped('abort')))?.waitsFor).toBe(
-      '`logfleet retry` or another target, because the rollout is stopped',
+      'a user to run `logfleet retry` or to set another target, because the rollout is stopped',
     );
     const paused = { spec: { paused: true } };
     expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe(

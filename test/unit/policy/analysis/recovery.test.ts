@@ -79,7 +79,7 @@ describe('the result', () => {
       'one ships less',
       [49, 50],
       1,
-      'After the rollback, 1 of 2 collectors that had sent too few messages sends enough messages again (but web-1 sent only 49 messages in 30m, compared with 100 before the upgrade)',
+      'After the rollback, 1 of 2 collectors that had sent too few messages sends enough messages again (web-1 sent only 49 messages in 30m, compared with 100 before the upgrade)',
       'CollectorsStillQuiet',
     ],
   ])('if %s', (_, [first = 0, second = 0], recovered, text, reason) => {
