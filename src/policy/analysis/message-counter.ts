@@ -34,8 +34,8 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * A clock difference between the service and logfleet is ignored up to these limits: in ms, and as a fraction of the
- * period.
+ * A clock difference between the service and logfleet is ignored up to the smaller of these limits: in ms, and as a
+ * fraction of the period.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;

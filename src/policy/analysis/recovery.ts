@@ -93,7 +93,7 @@ function unfinishedText(check: PendingCheck | undefined): string {
   if (check?.error)
     return 'After the rollback, logfleet could not count the messages of the collectors that had sent too few messages (see status.stages)';
   const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
-  return `To check the rollback, logfleet again counts the messages of the collectors that had sent too few messages${when}`;
+  return `logfleet checks the rollback${when}: it counts again the messages of the collectors that had sent too few messages`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {

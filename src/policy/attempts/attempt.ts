@@ -203,7 +203,7 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // If the service lists collectors at the version from before the upgrade, an unlisted collector no longer exists.
+  // If the service lists collectors with the former version, an unlisted collector no longer exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 

@@ -80,7 +80,7 @@ export class KeptLedger {
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // Without a stored ledger, the header is built from the status, if the status shows that no ledger was needed (U1).
+    // If no ledger is stored, but the status shows that none was needed, the header is built from the status (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';

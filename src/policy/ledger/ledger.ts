@@ -65,7 +65,10 @@ export interface Attempt {
  * - `left`: the collector was upgraded, but left the target version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** All ways in which an upgrade attempt can end. The stored ledger contains the index of a way in this list. */
+/**
+ * All ways in which an upgrade attempt can end. The stored ledger contains indexes into this list, so its order must
+ * not change.
+ */
 export const endingKinds = [
   'updated',
   'failed',

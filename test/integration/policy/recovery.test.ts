@@ -19,7 +19,7 @@ test('the status reports that collectors send messages again after the rollback'
   world.start();
   expect(await untilReason('RolledBack')).toBe(true);
   expect(recoveryNow()).toMatchObject({ state: 'Pending' });
-  expect(world.ready('production')?.message).toContain('To check the rollback, logfleet again counts');
+  expect(world.ready('production')?.message).toContain('it counts again the messages');
   const { quiet = 0, scannedBytes = 0 } = analysisNow() ?? {};
   expect(await untilChecked()).toBe(true);
   expect(at(target)).toBe(0);
