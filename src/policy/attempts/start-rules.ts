@@ -179,7 +179,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'failed': {
       // A listing within the grace period after a failed upgrade may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
-      return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
+      return needsListing(sentAfterMs, 'a new list of collectors, to check the version after the failed upgrade');
     }
     case 'drifted': {
       // The first listing with another version may be outdated. A second listing must confirm that the collector left
@@ -187,7 +187,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(
         sentAfterMs,
-        'a second list of collectors that confirms that the collector left the target version',
+        'a second list of collectors, to confirm that the collector left the target version',
       );
     }
     case 'rollback': {
@@ -195,7 +195,10 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
-      return needsListing(sentAfterMs, 'a newer list of collectors that shows which version the collector runs now');
+      return needsListing(
+        sentAfterMs,
+        'a newer list of collectors, because the last list may show an outdated version',
+      );
     }
   }
 }
@@ -208,20 +211,26 @@ function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: A
   const counts = pending.stageCounts(stage);
   const most = shareOf(maxInProgress, members ?? totalOf(counts));
   if (counts.inProgress < most) return undefined;
-  return { waitsFor: `a running upgrade to end: stage ${name} allows at most ${most} at once`, forAll: true };
+  return {
+    waitsFor: `a running upgrade to end, because stage ${name} allows at most ${counted(most, 'upgrade')} at once`,
+    forAll: true,
+  };
 }
 
 function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: AdmissionState): Refusal | undefined {
   const most = shareOf(policy.spec.strategy.maxInProgress, memberIndex.matched);
   if (pending.openCount < most) return undefined;
-  return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
+  return {
+    waitsFor: `a running upgrade to end, because strategy.maxInProgress allows at most ${counted(most, 'upgrade')} at once`,
+    forAll: true,
+  };
 }
 
 /** Makes an upgrade wait while the policy has the maximum number of open upgrades (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
-    waitsFor: `a running upgrade to end: a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`,
+    waitsFor: `a running upgrade to end, because a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`,
     forAll: true,
   };
 }

@@ -188,7 +188,7 @@ export class LedgerFile {
     const { stages = [], rolloutId } = header;
     return members.map((ids, part) => ({
       name: membersName(stages.length - 1, part),
-      summary: `list of ${ids.length} collectors of stage ${stages.at(-1)?.name} in rollout ${rolloutId}`,
+      summary: `rollout ${rolloutId}: ${ids.length} collectors of stage ${stages.at(-1)?.name}`,
       content: encodeMembers(header, this.#shardWrites, ids),
     }));
   }

@@ -122,7 +122,7 @@ export class ClaimTurns {
    */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
-    return awaited && `policy ${keyText(awaited)} to report first which collectors it selects`;
+    return awaited && `policy ${keyText(awaited)} to report which collectors it selects`;
   }
 
   /** Reconciles the policy again as soon as all other policies of its service have claimed their collectors. */

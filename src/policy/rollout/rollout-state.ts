@@ -356,7 +356,7 @@ class StageProgress {
         : `stage ${stage.name}`;
     const why = quiet === undefined ? '' : `, in which ${quiet}`;
     return byPerson(
-      `a person to examine ${what}${why}, because the policy sets no maxFailures`,
+      `a user to examine ${what}${why}, because the policy sets no maxFailures`,
       reasons.collectorsFailed,
     );
   }

@@ -76,7 +76,7 @@ export class SeenBuilds {
     const { service, seenSinceMs } = known;
     const content: StoredBuilds = { format: formatVersion, service, seen: [...seenSinceMs] };
     this.#known = undefined;
-    const summary = `${seenSinceMs.size} builds, each with the time since which the service offers it`;
+    const summary = `${seenSinceMs.size} builds and the times since which the service offers them`;
     this.#version = await this.#store.write(this.#owner, shard, JSON.stringify(content), this.#version, summary);
     this.#known = known;
   }

@@ -250,7 +250,7 @@ function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | 
   const names =
     fleet.counts.failed > 0
       ? 'status.failureReasons lists the failures'
-      : 'status.stages lists the collectors with too few messages';
+      : 'status.stages lists the collectors that sent too few messages';
   const message = `${progress}; waiting for ${gate.waitsFor}. ${names}. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }

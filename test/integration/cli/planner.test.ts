@@ -189,7 +189,7 @@ describe('a current rollout', () => {
     await until(world, 'CollectorsFailed');
     const { forecast } = await rolloutPlan(world);
     expect(forecast).toMatchObject({ totalMs: undefined });
-    expect(forecast?.waitsForEver).toContain('a person to examine 2 collectors that failed');
+    expect(forecast?.waitsForEver).toContain('a user to examine 2 collectors that failed');
   });
 
   test('is replaced by a rollout to another target', async () => {

@@ -24,7 +24,7 @@ function world(...names: readonly string[]) {
   return { turns, held, wait, add, of, enqueued, policies };
 }
 
-const waits = (name: string) => `policy logging/${name} to report first which collectors it selects`;
+const waits = (name: string) => `policy logging/${name} to report which collectors it selects`;
 
 describe('a policy waits', () => {
   test('for itself and for each policy that was not examined yet, of any service', () => {

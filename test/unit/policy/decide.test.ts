@@ -58,7 +58,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['a problem that may pass', { problem: problem('backoff'), heldBy: 'the service' }, 'Forbidden'],
     [
       'U13: waiting until other policies have claimed',
-      { heldBy: 'policy a/b to report first which collectors it selects' },
+      { heldBy: 'policy a/b to report which collectors it selects' },
       'RollingOut',
     ],
     ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
@@ -296,7 +296,9 @@ describe('the wait in the status', () => {
   test('names maxInProgress', () => {
     const strategy = { maxInProgress: 1, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2), entries: [openEntry()] });
-    expect(waiting(bench)).toBe('a running upgrade to end: strategy.maxInProgress allows at most 1 at once');
+    expect(waiting(bench)).toBe(
+      'a running upgrade to end, because strategy.maxInProgress allows at most 1 upgrade at once',
+    );
   });
 
   test('names a back-off with its end', () => {
@@ -309,7 +311,7 @@ describe('the wait in the status', () => {
     bench.listing.show(500, fleetOf(1));
     bench.sync();
     expect(waiting(bench)).toBe(
-      'a second list of collectors that confirms that the collector left the target version (1 collector) until 2026-11-01T00:10:00Z',
+      'a second list of collectors, to confirm that the collector left the target version (1 collector) until 2026-11-01T00:10:00Z',
     );
   });
 

@@ -207,7 +207,7 @@ describe('attempts of a rollback', () => {
     expect(post).toEqual([]);
     expect(requeueAfterMs).toBe(graceMs - 1_000);
     expect(health.message).toContain(
-      'waiting for a newer list of collectors that shows which version the collector runs now',
+      'waiting for a newer list of collectors, because the last list may show an outdated version',
     );
     expect(posts(rolledBack(updated({ sinceMs: nowMs - 1_000 }), {}, nowMs - 2_000))).toHaveLength(1);
   });

@@ -83,7 +83,7 @@ describe('a stage starts', () => {
   test.each<[string, Seen]>([
     ['the policy is paused', { policy: { spec: { paused: true } } }],
     ['mode is Observe', { policy: { spec: { mode: 'Observe' } } }],
-    ['other policies have not claimed yet', { heldBy: 'policy a/b to report first which collectors it selects' }],
+    ['other policies have not claimed yet', { heldBy: 'policy a/b to report which collectors it selects' }],
     ['the build is not offered', { notOffered: 'It offers none.' }],
   ])('not while %s', (_, seen) => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
@@ -200,12 +200,12 @@ describe('an active stage', () => {
     [
       'is held by a failed member without a tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: {} },
-      'a person to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
+      'a user to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
     ],
     [
       'is held by a dead member without a tolerance',
       { fleet: ['upgraded', 'dead', 'old'], started: { updatedAtMs: epochMs } },
-      'a person to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
+      'a user to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
     ],
     [
       'continues without failed members within its tolerance',

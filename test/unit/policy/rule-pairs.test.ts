@@ -262,7 +262,7 @@ describe('a rollback', () => {
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
     expect(backAt(formerTarget).told).toContain(
-      'a newer list of collectors that shows which version the collector runs now',
+      'a newer list of collectors, because the last list may show an outdated version',
     );
     expect(backAt(target).posted).toBe(formerTarget);
   });

@@ -26,9 +26,9 @@ const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Ob
   ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
   ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
   [
-    'policy a/b to report first which collectors it selects',
+    'policy a/b to report which collectors it selects',
     {},
-    { heldBy: 'policy a/b to report first which collectors it selects' },
+    { heldBy: 'policy a/b to report which collectors it selects' },
   ],
   ['free space in the ledger', {}, { ledgerFull: true }],
 ];
@@ -159,7 +159,7 @@ describe('for one collector', () => {
       'U6: then a listing, sent after a time',
       failed,
       line(backOffMs, graceMs - 1),
-      { waitsFor: 'a list of collectors that shows the version after the failed upgrade', unseenSinceMs: graceMs },
+      { waitsFor: 'a new list of collectors, to check the version after the failed upgrade', unseenSinceMs: graceMs },
     ],
     ['nothing after that listing', failed, line(backOffMs, graceMs), undefined],
     [
@@ -167,7 +167,7 @@ describe('for one collector', () => {
       { id: '1', because: 'drifted', sinceMs: 10 },
       line(20, 10),
       {
-        waitsFor: 'a second list of collectors that confirms that the collector left the target version',
+        waitsFor: 'a second list of collectors, to confirm that the collector left the target version',
         untilMs: 10 + driftConfirmMs,
       },
     ],
@@ -175,13 +175,16 @@ describe('for one collector', () => {
       'room in maxInProgress, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { seen: { policy: { spec: one } }, pending: oneOpen() }),
-      { waitsFor: 'a running upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
+      {
+        waitsFor: 'a running upgrade to end, because strategy.maxInProgress allows at most 1 upgrade at once',
+        forAll: true,
+      },
     ],
     [
       'U1: room in the ledger, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
-      { waitsFor: 'a running upgrade to end: a policy may have at most 1 upgrade in progress', forAll: true },
+      { waitsFor: 'a running upgrade to end, because a policy may have at most 1 upgrade in progress', forAll: true },
     ],
     [
       'U2: room in the batch for a short time, like all later collectors',
@@ -247,10 +250,10 @@ describe('for one collector', () => {
     test('a retry or a correction of drift waits for no stage, also during the soak of its own stage', () => {
       const retry: Candidate = { ...failed, used: 0 };
       const after = { now: moment(graceMs) };
-      expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a list of collectors/);
+      expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a new list of collectors/);
       const drift: Candidate = { id: '1', because: 'drifted', sinceMs: 0 };
       expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second list of collectors/);
-      expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a list of collectors/);
+      expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a new list of collectors/);
     });
 
     test('after a retry that starts the stages again, a failed collector waits until its stage starts', () => {
@@ -272,7 +275,7 @@ describe('for one collector', () => {
 
     test('the limit of an active stage also holds back later collectors of the stage', () => {
       const records = [ended, stageRecord('rest', { maxInProgress: 0 })];
-      const waitsFor = 'a running upgrade to end: stage rest allows at most 0 at once';
+      const waitsFor = 'a running upgrade to end, because stage rest allows at most 0 upgrades at once';
       expect(refusalOf(second, staged(records))).toEqual({ waitsFor, forAll: true });
       expect(refusalOf(first, staged(records))).toBeUndefined();
     });
@@ -302,7 +305,7 @@ describe('for one collector', () => {
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
     const pending = new PolicyBench({ collectors: fleetOf(2), entries }).pending();
     expect(refusalOf(back, line(2_000, 0, { pending }))).toEqual({
-      waitsFor: 'a newer list of collectors that shows which version the collector runs now',
+      waitsFor: 'a newer list of collectors, because the last list may show an outdated version',
       untilMs: 1_000 + graceMs,
     });
     expect(refusalOf(back, line(2 * graceMs, 0, { pending }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
