@@ -61,6 +61,7 @@ export class MemoryHost implements Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     return {
       synced: () => true,
+      whenSynced: async () => {},
       list: () => [...this.#resources.values()].filter((resource) => resource.kind === kind) as ResourceOf<K>[],
       get: (metadata) => this.#resources.get(identify({ kind, metadata })) as ResourceOf<K> | undefined,
       subscribe: (listener) => {

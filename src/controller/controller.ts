@@ -110,7 +110,8 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    this.#startSoon();
+    // The last list may be empty. No listener is then called, although reconciles can start now.
+    void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
     for (const stop of stops) stop();

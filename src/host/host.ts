@@ -20,6 +20,8 @@ export interface ResourceKey {
 export interface ResourceSource<R> {
   /** True when the cache contains all resources. Until then, `list` and `get` may miss resources. */
   synced(): boolean;
+  /** Resolves when the cache contains all resources. */
+  whenSynced(): Promise<void>;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;
   /** Calls `listener` for each resource that is added, changed or removed. Returns the function that unsubscribes. */

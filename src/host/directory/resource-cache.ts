@@ -9,6 +9,7 @@ export class ResourceCache {
   readonly #records = new Map<string, ResourceRecord>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   #synced = false;
+  readonly #filled = Promise.withResolvers<void>();
 
   get(kind: KindName, key: ResourceKey): ResourceRecord | undefined {
     return this.#records.get(identify(kind, key));
@@ -36,11 +37,13 @@ export class ResourceCache {
   /** Marks the cache as complete after the first reading of all manifests. */
   markSynced(): void {
     this.#synced = true;
+    this.#filled.resolve();
   }
 
   source<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     return {
       synced: () => this.#synced,
+      whenSynced: () => this.#filled.promise,
       list: () => this.all().flatMap(({ resource }) => (resource.kind === kind ? [resource as ResourceOf<K>] : [])),
       get: (key) => this.get(kind, key)?.resource as ResourceOf<K> | undefined,
       subscribe: (listener) => {

@@ -154,6 +154,7 @@ export class OperatorEntries {
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
     return {
       synced: () => cache.synced(),
+      whenSynced: () => cache.whenSynced(),
       *list() {
         for (const resource of cache.list()) if (isOurs(resource)) yield resource;
       },

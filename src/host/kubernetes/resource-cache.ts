@@ -48,6 +48,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   /** Resource versions from this process's own writes that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
+  readonly #filled = Promise.withResolvers<void>();
   readonly #log: Logger;
 
   /** @param scopes namespaces whose resources are in the cache; undefined means all namespaces */
@@ -58,6 +59,10 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
 
   synced(): boolean {
     return this.#unfilled.size === 0;
+  }
+
+  whenSynced(): Promise<void> {
+    return this.#filled.promise;
   }
 
   *list(): Iterable<R> {
@@ -126,6 +131,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     // The list already contains these writes, and the next watch reports only later changes.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
+    if (this.synced()) this.#filled.resolve();
   }
 
   /**

@@ -17,6 +17,7 @@ class World {
   readonly names: string[];
   answer: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => settled;
   inSync = true;
+  readonly filled = Promise.withResolvers<void>();
   leads = true;
   term = 1;
   readonly controller: Controller;
@@ -38,6 +39,7 @@ class World {
       },
       source: {
         synced: () => this.inSync,
+        whenSynced: () => this.filled.promise,
         list: () => this.names.map((name) => ({ metadata: { namespace: 'logging', name } })),
         get: () => undefined,
         subscribe: (listener) => {
@@ -108,6 +110,16 @@ describe('a controller', () => {
     const world = new World([]);
     world.change('a');
     expect(world.calls).toEqual([]);
+    await settle();
+    expect(world.calls).toEqual(['logging/a']);
+  });
+
+  test('starts reconciles when the list of resources is complete, although no resource changes then', async () => {
+    const world = new World(['a'], { inSync: false });
+    await settle();
+    expect(world.calls).toEqual([]);
+    world.inSync = true;
+    world.filled.resolve();
     await settle();
     expect(world.calls).toEqual(['logging/a']);
   });

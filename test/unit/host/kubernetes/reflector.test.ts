@@ -359,6 +359,21 @@ describe('kinds', () => {
   });
 });
 
+test('a cache of several namespaces is complete after the last list, even if this list is empty', async () => {
+  const cache = new ResourceCache<CollectorVersionPolicy>(['logging', 'other'], silentLogger);
+  let isComplete = false;
+  void cache.whenSynced().then(() => {
+    isComplete = true;
+  });
+  const { host } = await followed();
+  cache.replace('logging', [...host.resources(policies).list()]);
+  await Promise.resolve();
+  expect([cache.synced(), isComplete]).toEqual([false, false]);
+  cache.replace('other', []);
+  await Promise.resolve();
+  expect([cache.synced(), isComplete]).toEqual([true, true]);
+});
+
 test('an event of an own write is not decoded, and later events are', async () => {
   const world = createWorld();
   const created = createPolicy(world, 'production');
