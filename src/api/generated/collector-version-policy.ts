@@ -48,18 +48,18 @@ export interface CollectorVersionPolicySpec {
    */
   readonly paused: boolean;
   /**
-   * Time from one reading of the service's collector list to the next while no upgrade is needed, from `10s` to `24h`.
-   * Defaults to `5m`. A list that takes long to read is read less often, so that reading takes at most a tenth of the
-   * time.
+   * Interval at which logfleet reads the service's collector list while no upgrade is needed, from `10s` to `24h`.
+   * Defaults to `5m`. If the list takes long to read, logfleet reads it less often, so that reading takes at most a
+   * tenth of the time.
    */
   readonly resyncInterval: string;
   /** Stages and order of the upgrades, and the maximum number of upgrades at the same time. */
   readonly strategy: Strategy;
   /**
-   * Number of failures that a rollout tolerates, and the reaction to more failures. An upgrade that failed or timed out
-   * is a failure, unless the log service refused it. So is an upgraded collector that went offline, left the target
-   * version or sent too few messages before the end of its stage. Without any `maxFailures`, a failed collector keeps
-   * its stage from ending.
+   * Number of failures that a rollout tolerates, and the reaction to more failures. Failures are upgrades that failed
+   * or timed out, and upgraded collectors that went offline, left the target version or sent too few messages before
+   * the end of their stage. Upgrades that the log service refused are no failures. Without any `maxFailures`, a failed
+   * collector keeps its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
@@ -97,8 +97,8 @@ export interface Target {
   readonly versionPattern?: string;
   /**
    * Minimum time for which the log service must have offered a build before the build becomes the target, from `0s`
-   * (default) to `2160h`. The time counts from the moment at which this policy first saw the build. Until then, the
-   * previous target stays. Only allowed with `channel`.
+   * (default) to `2160h`. This time begins when the policy first sees the build. Until it is over, the previous target
+   * stays. Only allowed with `channel`.
    */
   readonly minAge?: string;
 }
@@ -276,10 +276,10 @@ export interface MessageAnalysis {
 }
 
 /**
- * Number of failures that a rollout tolerates, and the reaction to more failures. An upgrade that failed or timed out
- * is a failure, unless the log service refused it. So is an upgraded collector that went offline, left the target
- * version or sent too few messages before the end of its stage. Without any `maxFailures`, a failed collector keeps its
- * stage from ending.
+ * Number of failures that a rollout tolerates, and the reaction to more failures. Failures are upgrades that failed or
+ * timed out, and upgraded collectors that went offline, left the target version or sent too few messages before the end
+ * of their stage. Upgrades that the log service refused are no failures. Without any `maxFailures`, a failed collector
+ * keeps its stage from ending.
  */
 export interface FailurePolicy {
   /**
@@ -289,9 +289,9 @@ export interface FailurePolicy {
    */
   readonly maxFailures?: number | string;
   /**
-   * Number of upgrade attempts, in the stage or in the whole rollout, that must have ended before a `maxFailures`
-   * percentage is checked, from 1 to 1000000. Defaults to 1. If the percentage were checked after fewer attempts, a
-   * single failure could already exceed it.
+   * Number of upgrade attempts that must have ended before a `maxFailures` percentage is checked, from 1 to 1000000.
+   * Defaults to 1. The attempts of the stage or of the whole rollout count. With a low number, a single failure can
+   * already exceed the percentage.
    */
   readonly minSamples: number;
   /**
@@ -347,7 +347,7 @@ export interface MaintenanceWindow {
 
 /** Period in which no upgrade starts, from `startTime` (included) to `endTime` (excluded). */
 export interface Exclusion {
-  /** Name of the period in which no upgrade starts. Messages to people show this name. */
+  /** Name of the period in which no upgrade starts. It is shown in messages for users. */
   readonly name: string;
   /** Start (inclusive) of the period in which no upgrade starts. */
   readonly startTime: string;
@@ -430,8 +430,8 @@ export interface CollectorVersionPolicyStatus {
   /** Short texts that the columns of `kubectl get` show. */
   readonly summary?: Summary;
   /**
-   * Current rollout of the policy. Absent when no collector needs an upgrade and no failure needs the decision of a
-   * person.
+   * Current rollout of the policy. Absent if no collector needs an upgrade, and a person need not decide what to do
+   * after a failure.
    */
   readonly rollout?: Rollout;
   /**
@@ -469,7 +469,9 @@ export interface CollectorVersionPolicyStatus {
 
 /** logfleet operator that manages this policy. */
 export interface OperatorEntry {
-  /** Namespace of the operator's Lease. Each operator has its own namespace, so the name identifies the operator. */
+  /**
+   * Namespace of the operator's Lease. Each operator has its own namespace, so this namespace identifies the operator.
+   */
   readonly name: string;
   /**
    * Time since which the operator manages this policy. An operator that manages several resources together with another
@@ -497,8 +499,8 @@ export interface Summary {
 }
 
 /**
- * Current rollout of the policy. Absent when no collector needs an upgrade and no failure needs the decision of a
- * person.
+ * Current rollout of the policy. Absent if no collector needs an upgrade, and a person need not decide what to do after
+ * a failure.
  */
 export interface Rollout {
   /**
@@ -563,8 +565,8 @@ export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   /**
-   * Time at which a person set the annotation for this action, or at which logfleet first saw the annotation if the API
-   * server does not record the former time.
+   * Time at which a person set the annotation for this action. If the API server does not record this time, it is the
+   * time at which logfleet first saw the annotation.
    */
   readonly time: string;
   /** Name of the stage that an `Approve` action approved. Absent for other actions. */
@@ -599,9 +601,9 @@ export interface StageStatus {
    */
   readonly inProgress?: number;
   /**
-   * Number of failures of the stage, which `maxFailures` limits: failed upgrade attempts, and upgraded collectors that
-   * went offline, left the target version or sent too few messages during the stage. A successful retry does not reduce
-   * the number. Absent if there are no failures.
+   * Number of failures of the stage, for comparison with `maxFailures`. Failures are failed upgrade attempts, and
+   * upgraded collectors that went offline, left the target version or sent too few messages during the stage. A
+   * successful retry does not reduce the number. Absent if there are no failures.
    */
   readonly failedAttempts?: number;
   /**
@@ -652,15 +654,17 @@ export interface StageAnalysisStatus {
    * the upgrade, or were upgraded after the second counting period had begun.
    */
   readonly unjudged?: number;
-  /** Number of bytes that the searches of the message analysis scanned, if the log service reports it. */
+  /**
+   * Number of bytes that the searches of the message analysis scanned. Absent if the log service does not report it.
+   */
   readonly scannedBytes?: number;
   /** Period before the upgrade in which the messages of the stage's collectors are counted. */
   readonly baseline?: AnalysisPeriod;
   /** Period after the upgrade in which the messages of the stage's collectors are counted. */
   readonly result?: AnalysisPeriod;
   /**
-   * Collectors that sent too few messages after the upgrade, at most 10. The collectors that lost the largest part of
-   * their messages come first.
+   * Collectors that sent too few messages after the upgrade, at most 10. The collectors whose number of messages has
+   * decreased most, in percent, come first.
    */
   readonly quietest?: readonly QuietMember[];
   /**
@@ -771,8 +775,8 @@ export interface CollectorCounts {
    */
   readonly newer: number;
   /**
-   * Number of collectors that this policy does not upgrade, for example hosted collectors. The reasons are in
-   * `status.skippedReasons`.
+   * Number of collectors that the policy selects, but does not upgrade, for example hosted collectors.
+   * `status.skippedReasons` has the reasons.
    */
   readonly skipped: number;
   /** Number of collectors that the selector matches, but that another policy owns and upgrades. */

@@ -18,7 +18,8 @@ export interface SearchExportScheduleSpec {
   /**
    * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
    * past, runs for all time since then are created. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was created, even if it is deleted and created again.
+   * SearchExportSchedule was first created. This default stays the same if the SearchExportSchedule is deleted and
+   * created again.
    */
   readonly startTime?: string;
   /**
@@ -37,9 +38,9 @@ export interface SearchExportScheduleSpec {
    */
   readonly maxActive: number;
   /**
-   * Order in which runs (SearchExports) for past time are created, for example after a downtime, after a pause, or with
-   * a `startTime` in the past. The order is `NewestFirst` (default) or `OldestFirst`, but the run that became due last
-   * is always created first.
+   * Order in which runs (SearchExports) for past time are created: `NewestFirst` (default) or `OldestFirst`. The order
+   * matters after a downtime, after a pause, or if `startTime` is in the past. The run that became due last is always
+   * created first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
@@ -92,8 +93,8 @@ export interface RunMetadata {
 export type RunSpec = Omit<SearchExportSpec, 'timeRange' | 'ttlSecondsAfterFinished' | 'paused'>;
 
 /**
- * Observed state of the schedule, which only logfleet writes. If the status is lost, logfleet restores the exported
- * time ranges from its records of complete runs at the destination.
+ * Observed state of the schedule, which only logfleet writes. If the status is lost, logfleet reads the exported time
+ * ranges again from the records at the destination.
  */
 export interface SearchExportScheduleStatus {
   /**
@@ -112,8 +113,8 @@ export interface SearchExportScheduleStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts,
-   * the others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts.
+   * The others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorEntry[];
   /** Short values about the schedule, which `kubectl get` shows in columns. */

@@ -66,8 +66,8 @@ export interface SearchExportSpec {
    */
   readonly execution: ExecutionSpec;
   /**
-   * Cost limits of the export for exported rows and scanned bytes. An export that reaches a limit fails and starts no
-   * more searches. Its files are kept, and the export continues when the limit is raised.
+   * Limits for the rows that the export writes and the bytes that the log service scans. An export that reaches a limit
+   * fails and starts no more searches. Its files are kept, and the export continues when the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
@@ -161,10 +161,11 @@ export interface OutputSpec {
    */
   readonly maxPartSize: string;
   /**
-   * Division of the data files by time into folders. `Day` writes to `data/dt=2026-11-01/` and `Hour` to
-   * `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that they need.
-   * `None` (default) divides nothing. A row belongs to the day and hour of its `_messagetime` (or `_receipttime`, if
-   * `byReceiptTime` is true) in the time zone of the export. An export has at most 9,000 such folders.
+   * Whether the data files of each day or hour get a folder of their own. `Day` writes to `data/dt=2026-11-01/` and
+   * `Hour` to `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that
+   * they need. `None` (default) creates no such folders. A row belongs to the day and hour of its `_messagetime` (or
+   * `_receipttime`, if `byReceiptTime` is true) in the time zone of the export. An export has at most 9,000 such
+   * folders.
    */
   readonly partitionBy: 'None' | 'Day' | 'Hour';
   /** Settings of CSV files. Allowed only if `format` is `CSV`. */
@@ -201,8 +202,8 @@ export interface DestinationSpec {
   /** Bucket of Google Cloud Storage to which the export writes its files. */
   readonly gcs?: GcsSpec;
   /**
-   * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Needs the execution
-   * mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim.
+   * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
+   * execution mode `Job`, because only the pods of a Kubernetes Job can mount the PersistentVolumeClaim.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
@@ -368,8 +369,8 @@ export interface GcsSpec {
 }
 
 /**
- * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Needs the execution mode
- * `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim.
+ * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
+ * execution mode `Job`, because only the pods of a Kubernetes Job can mount the PersistentVolumeClaim.
  */
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim to which the export writes its files. */
@@ -387,7 +388,7 @@ export interface ClaimSpec {
 export interface ExecutionSpec {
   /**
    * Process that runs the export. `Operator` (default) is the operator itself. `Job` is a Kubernetes Job in the
-   * namespace of the export, for which the operator must be installed with the component `manifests/export-jobs`. The
+   * namespace of the export. It needs an operator that is installed with the component `manifests/export-jobs`. The
    * mode of an existing export cannot be changed.
    */
   readonly mode: 'Operator' | 'Job';
@@ -420,9 +421,9 @@ export interface ExportJobSpec {
   /** Additional settings of the export's pods, such as labels, annotations, node, resources and image pull Secrets. */
   readonly template?: ExportPodTemplate;
   /**
-   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). After that
-   * the export stalls. Pods that Kubernetes evicts do not count. If a person must correct something, such as the query,
-   * the export stalls at the first failure.
+   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). If a pod
+   * fails again after that, the export stalls. Pods that Kubernetes evicts do not count. If a pod fails because a
+   * person must correct something, such as the query, the export stalls immediately.
    */
   readonly backoffLimitPerIndex: number;
   /**
@@ -566,8 +567,8 @@ export interface ImagePullSecret {
 }
 
 /**
- * Cost limits of the export for exported rows and scanned bytes. An export that reaches a limit fails and starts no
- * more searches. Its files are kept, and the export continues when the limit is raised.
+ * Limits for the rows that the export writes and the bytes that the log service scans. An export that reaches a limit
+ * fails and starts no more searches. Its files are kept, and the export continues when the limit is raised.
  */
 export interface LimitsSpec {
   /**
@@ -600,8 +601,8 @@ export interface SearchExportStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts,
-   * the others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts.
+   * The others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorEntry[];
   /**
@@ -612,8 +613,8 @@ export interface SearchExportStatus {
   /** Short texts about the export, which `kubectl get` shows in columns. */
   readonly summary?: SummaryStatus;
   /**
-   * Time at which the export started. Updated if the export starts over because its export manifest was removed.
-   * `spec.activeDeadlineSeconds` is measured from this time.
+   * Time at which the export started. If the export starts over because its export manifest was removed, this is the
+   * time of the new start. `spec.activeDeadlineSeconds` is measured from this time.
    */
   readonly startTime?: string;
   /**
@@ -711,8 +712,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported and no digest (`spec.proof`) is left. All planned searches have the same weight, even if they cover time
-   * ranges of different lengths, because they have similar numbers of rows.
+   * exported and all digests (see `spec.proof`) have confirmed the rows. All planned searches have the same weight,
+   * even if they cover time ranges of different lengths, because they have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
@@ -755,8 +756,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * One running pod of the export's Kubernetes Job. The item shows the progress of the whole export as far as the pod
- * knows it, and the failure that blocks the pod, if any.
+ * One running pod of the export's Kubernetes Job. Shows how far the whole export has progressed according to this pod,
+ * and the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
