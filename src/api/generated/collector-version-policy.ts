@@ -654,9 +654,7 @@ export interface StageAnalysisStatus {
    * the upgrade, or were upgraded after the second counting period had begun.
    */
   readonly unjudged?: number;
-  /**
-   * Number of bytes that the searches of the message analysis scanned. Absent if the log service does not report it.
-   */
+  /** Number of bytes that the searches of the message analysis scanned. `0` if the log service does not report it. */
   readonly scannedBytes?: number;
   /** Period before the upgrade in which the messages of the stage's collectors are counted. */
   readonly baseline?: AnalysisPeriod;
