@@ -203,7 +203,8 @@ export interface DestinationSpec {
   readonly gcs?: GcsSpec;
   /**
    * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
-   * execution mode `Job`, because only the pods of a Kubernetes Job can mount the PersistentVolumeClaim.
+   * execution mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim, and the operator
+   * cannot.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
@@ -370,7 +371,8 @@ export interface GcsSpec {
 
 /**
  * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
- * execution mode `Job`, because only the pods of a Kubernetes Job can mount the PersistentVolumeClaim.
+ * execution mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim, and the operator
+ * cannot.
  */
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim to which the export writes its files. */
@@ -712,8 +714,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported and all digests (see `spec.proof`) have confirmed the rows. All planned searches have the same weight,
-   * even if they cover time ranges of different lengths, because they have similar numbers of rows.
+   * exported and no further digest (see `spec.proof`) is needed. All planned searches have the same weight, even if
+   * they cover time ranges of different lengths, because they have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
