@@ -80,8 +80,8 @@ interface PlannedDigest {
 /** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Maximum error, in ms, of a time from the service's clock, which shows only whole seconds (E11). */
-const clockRoundingMs = 2_000;
+/** Margin in ms for differences between the local clock and the service's clock, which shows whole seconds (E11). */
+export const clockMarginMs = 2_000;
 
 /**
  * Approximate number of requests that planning an export needs. They are already sent when the duration is estimated.
@@ -128,7 +128,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const { namespace } = resource.metadata;
   const pausedBy = options.pausedBy ?? pausedByOf(resource);
   const limits = limitsOf(resource, clock.now(), pausedBy !== undefined);
-  const settledMs = clock.now() - limits.settleDelayMs - clockRoundingMs;
+  const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
   const { fromMs, toMs } = taskOf(resource, 'unknown').identity;
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });

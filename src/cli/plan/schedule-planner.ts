@@ -13,11 +13,9 @@ import { dueTimeOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
 import { TickCalendar } from '../../schedule/tick-calendar.ts';
 import { union } from '../../schedule/time-spans.ts';
-import type { ExportOutlook } from './export-planner.ts';
+import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum error, in ms, of a time from the service's clock, which shows only whole seconds (E11). */
-const clockRoundingMs = 2_000;
 /**
  * Periods in ms for which the average number of runs per day is computed. The longer period is used for schedules with
  * less than one run per day.
@@ -118,7 +116,7 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;
   const { spec, metadata, apiVersion } = resource;
-  const completeMs = nowMs - settleDelayMs - clockRoundingMs;
+  const completeMs = nowMs - settleDelayMs - clockMarginMs;
   const lastMs = calendar.lastUntil(completeMs);
   const toMs = completeMs >= endMs ? endMs : (lastMs ?? startMs);
   const latest = toMs > startMs ? calendar.divideBackwards({ fromMs: startMs, toMs }).take(2).toArray() : [];
