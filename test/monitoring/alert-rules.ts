@@ -49,7 +49,7 @@ export const firing = 'ALERTS{alertstate="firing"}';
 
 /** Returns a query that finds the alerts that have fired in the last `range`, such as `1h`. */
 export function firedWithin(range: string): string {
-  return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
+  return `count by (alertname) (max_over_time(${firing}[${range}])) ^ 0`;
 }
 
 /**

@@ -131,6 +131,7 @@ const cases: Readonly<Record<string, AlertCase>> = {
     series: {
       [`logfleet_schedule_due_timestamp_seconds{${schedule},pod="a"}`]: '1800x300 _x60',
       [`logfleet_schedule_covered_seconds{${schedule},pod="a"}`]: '3600x300 7200x60',
+      [`logfleet_schedule_state{${schedule},state="Reconciling",reason="Backfilling",pod="a"}`]: '1x360',
     },
     before: '209m',
     ...{ fires: '220m', labels: schedule, ends: '310m' },

@@ -4,7 +4,7 @@ import { annotations } from '../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
 import { policiesPath, type Replica } from '../support/world.ts';
-import { firedWithin, testAlerts } from './alert-rules.ts';
+import { type AlertTest, firedWithin, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
 /** A shorter interval between scrapes would double the CPU time of the test. */
@@ -51,6 +51,11 @@ function healthyWorld(): ScheduleWorld {
   return world;
 }
 
+/** Creates a policy that stalls, because the service does not offer its target version. */
+function addStalledPolicy(world: ScheduleWorld): void {
+  world.world.addPolicy('stalled', { target: { version: '1.0-1' }, selector: { matchNames: ['none*'] } });
+}
+
 /** Approves the stage that waits for approval, as a user would. */
 function approve(world: ScheduleWorld): void {
   const { status } = world.world.policy('web') ?? {};
@@ -82,19 +87,23 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
     await world.world.clock.during(operator!.replica.stop());
     start();
   }
+  addStalledPolicy(world);
+  const stalled = new RecordedSeries(world.world.clock, stepMs);
+  await stalled.record(hourMs, () => [operator]);
   expect(world.world.ready('web')).toMatchObject({ reason: 'AllUpdated' });
   expect(world.world.ready('db')).toMatchObject({ reason: 'AllUpdated' });
   expect(world.world.export('audit')?.status?.summary?.state).toBe('Exported');
   expect(world.records().length).toBeGreaterThan(7 * 24 - 3);
-  const week = {
-    name: 'week',
-    interval: recorded.interval,
-    startSeconds: recorded.startMs / 1_000,
-    series: recorded.input(),
-    queries: [{ at: `${recorded.minutes}m`, expr: firedWithin('8d'), expected: [] }],
-  };
-  expect(await testAlerts([week], recorded.interval)).toEqual({
-    status: 0,
-    output: expect.stringContaining('SUCCESS'),
-  });
+  // The stalled policy shows that this test would notice an alert.
+  const tests = [alertTest('week', recorded, []), alertTest('stalled policy', stalled, ['LogfleetResourceStalled'])];
+  expect(await testAlerts(tests, recorded.interval)).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
 });
+
+/** Returns a test which expects that only the given alerts fire on the recorded series. */
+function alertTest(name: string, recorded: RecordedSeries, alerts: readonly string[]): AlertTest {
+  const expected = alerts.map((alertname) => `{alertname="${alertname}"}`);
+  return {
+    ...{ name, interval: recorded.interval, startSeconds: recorded.startMs / 1_000, series: recorded.input() },
+    queries: [{ at: `${recorded.minutes}m`, expr: firedWithin('8d'), expected }],
+  };
+}
