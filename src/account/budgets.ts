@@ -93,7 +93,7 @@ export class Budgets {
         [{}, [...this.#users.values()].reduce((sum, { budget }) => sum + read(budget), 0)],
       ]);
     const rate =
-      'Number of requests per second that logfleet may send to the log service now. Reduced for a while after an answer 429.';
+      'Number of requests per second that logfleet may send to the log service now. After an answer 429, logfleet reduces this number for a while.';
     observe('requests_per_second', rate, ({ requestsPerSecond }) => requestsPerSecond);
     observe(
       'waiting_requests',

@@ -56,7 +56,7 @@ export class Operator {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
     metrics
-      .gauge('logfleet_build_info', 'The value is always 1. The label contains the version of logfleet.', ['version'])
+      .gauge('logfleet_build_info', 'The label contains the version of logfleet. The value is always 1.', ['version'])
       .set({ version: packageVersion() }, 1);
     notificationCounter(metrics);
     const ports = { clock, random, log, metrics, leadership: host.leadership };

@@ -67,7 +67,7 @@ export class WorkQueue {
     ]);
     this.#adds = metrics.counter(
       'logfleet_queue_adds_total',
-      'Resources that were added to the queue for reconciles. A resource that is already in the queue is not counted again.',
+      'Number of times that a resource was added to the queue for reconciles. A resource that is already in the queue is not counted again.',
       ['controller'],
     );
     this.#latency = metrics.histogram(

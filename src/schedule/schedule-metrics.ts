@@ -12,12 +12,12 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_covered_seconds',
-    'Total length of the time ranges that a schedule has exported, in seconds. This length grows with each complete run.',
+    'Sum of the lengths of all time ranges that a schedule has exported, in seconds.',
     ({ covered }) => covered?.reduce((sum, { from, to }) => sum + (Date.parse(to) - Date.parse(from)) / 1_000, 0),
   ],
   [
     'logfleet_schedule_due_timestamp_seconds',
-    'Earliest time at which the oldest active run of a schedule could be complete, in seconds since 1970: the end of its time range plus settleDelay. Absent without active runs.',
+    'Due time of the oldest active run of a schedule, in seconds since 1970. It is the end of the time range of the run plus settleDelay. Absent without active runs.',
     dueSeconds,
   ],
   [

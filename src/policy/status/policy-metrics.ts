@@ -9,7 +9,7 @@ const states = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer'
 const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   [
     'logfleet_policy_collectors',
-    'Number of collectors of a policy, by state as in status.collectors.',
+    'Number of collectors of a policy in each state. The states are those of status.collectors.',
     ({ collectors }) => collectors && states.map((state) => [{ state }, collectors[state]] as const),
     ['state'],
   ],

@@ -89,7 +89,7 @@ export class RequestBudget {
     this.jobs = new JobAdmission(clock, () => this.#sustainableJobs());
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
-      'Time that requests to the log service waited for permission from the request budget, by class of requests.',
+      'Time that requests to the log service waited because of the rate limits, by class of requests.',
       ['class'],
       [0.001, 0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300],
     );
