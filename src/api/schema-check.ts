@@ -130,6 +130,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       if (typeof value !== 'string') return at('OutOfRange', `${value} is out of range`, 'write a smaller number');
       return at('Invalid', `${JSON.stringify(value)} is not a valid time`, timeRemedy);
     case 'minLength':
+      if (value !== '') return at('OutOfRange', 'is too short', `write at least ${limit} characters`);
       return at('Required', 'is empty', 'write a value or leave it out');
     case 'maxLength':
       return at('OutOfRange', 'is too long', `write at most ${limit} characters`);

@@ -33,8 +33,13 @@ export const searchExportScheduleSchema: StructuralSchema = {
         "schedule": {
           "type": "string",
           "example": "0 * * * *",
-          "minLength": 9,
-          "maxLength": 128
+          "maxLength": 128,
+          "x-kubernetes-validations": [
+            {
+              "rule": "self.matches(\"^ *[^ ]+( +[^ ]+){4} *$\")",
+              "remedy": "write five fields: minute, hour, day of month, month, day of week, as in \"0 * * * *\""
+            }
+          ]
         },
         "timeZone": {
           "type": "string",

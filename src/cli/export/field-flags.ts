@@ -58,7 +58,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   field(
     'output.compressionLevel',
     '<n>',
-    'Compression level: 1 to 9 for Gzip (default: 6), 1 to 19 for Zstd (default: 3).',
+    'Compression level: 1 to 9 for Gzip (default: 5), 1 to 19 for Zstd (default: 3).',
     wholeNumber,
   ),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),

@@ -395,7 +395,7 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = names;
   const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
-    `The operators in the namespaces ${listOf(names)} follow this resource. ` +
+    `The operators in the namespaces ${listOf(names)} manage this resource. ` +
     `The operator in ${first} acts, because it came first; the ${noun} in ${listOf(others)} ${verb}. ` +
     'Keep one of the operators, or give them different --namespaces.'
   );

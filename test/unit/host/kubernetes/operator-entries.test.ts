@@ -78,7 +78,7 @@ test('the operator that came first acts, the other one waits, and both report th
     status: 'True',
     reason: 'OtherOperator',
     message:
-      'The operators in the namespaces zz-first and aa-second follow this resource. The operator in zz-first acts, because ' +
+      'The operators in the namespaces zz-first and aa-second manage this resource. The operator in zz-first acts, because ' +
       'it came first; the operator in aa-second waits. Keep one of the operators, or give them different --namespaces.',
   });
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
@@ -90,7 +90,7 @@ test('the conflict of three operators names all of them', async () => {
   new Installation(world, 'mm-third');
   await world.clock.advance(5_000);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')?.message).toBe(
-    'The operators in the namespaces zz-first, aa-second and mm-third follow this resource. The operator in zz-first acts, ' +
+    'The operators in the namespaces zz-first, aa-second and mm-third manage this resource. The operator in zz-first acts, ' +
       'because it came first; the operators in aa-second and mm-third wait. ' +
       'Keep one of the operators, or give them different --namespaces.',
   );
