@@ -78,7 +78,8 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
 
 interface Check {
   readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
-  readonly result: 'ok' | 'incomplete' | 'differs';
+  /** `unknown` means that the check makes no statement, because files differ from the manifest. */
+  readonly result: 'ok' | 'incomplete' | 'differs' | 'unknown';
   readonly what: string;
 }
 
@@ -124,10 +125,17 @@ function checksOf(verification: Verification): readonly Check[] {
   const notWritten = renderDropped(manifest) + renderLeft(intervals);
   const isUnproven = manifest.proof.some(({ level }) => level === 'None');
   const proof = check('proof', renderLevels(manifest), isUnproven);
+  /** Returns the row of a check that holds only if the files are those that the export wrote. */
+  const ofFiles = (given: Check, what: string): Check =>
+    given.result === 'ok' && (differing.has('files') || differing.has('checksums'))
+      ? { ...given, result: 'unknown', what }
+      : given;
   return [
     { ...searched, what: `${range}: ${renderCount(intervals.length, 'interval')}, ${searched.what}` },
-    isUnproven ? { ...proof, result: 'incomplete' } : proof,
-    check('figures', renderRecomputed(verification)),
+    isUnproven
+      ? { ...proof, result: 'incomplete' }
+      : ofFiles(proof, `files differ; the manifest states: ${renderLevels(manifest)}`),
+    ofFiles(check('figures', renderRecomputed(verification)), 'not recomputed, because files differ'),
     check(
       'counts',
       `${received} received, compared with the counts of the service (${renderSources(intervals)})${notWritten}`,

@@ -114,10 +114,19 @@ describe('logfleet verify', () => {
     const { status, said } = await verify('.');
     expect(status).toBe(1);
     expect(said).toMatch(/^checksums +differs/m);
+    expect(said).toMatch(/^proof +unknown +files differ; the manifest states: 1,000 rows counted/m);
     expect(said).toMatch(/^folder +differs +see the differences below$/m);
     expect(said).toContain('data/stray is not in the manifest');
     expect(said).toContain(`has the SHA-256`);
     expect(said).toMatch(/^Different: \d differences\.$/m);
+  });
+
+  test('states nothing about figures that it could not recompute, because a file is missing', async () => {
+    unlinkSync(firstFile());
+    const { status, said } = await verify('.');
+    expect(status).toBe(1);
+    expect(said).toMatch(/^figures +unknown +not recomputed, because files differ$/m);
+    expect(said).toMatch(/^proof +unknown +files differ; the manifest states: /m);
   });
 
   test('-o json: has expected and found values of each difference', async () => {
