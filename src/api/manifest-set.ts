@@ -72,7 +72,21 @@ export function checkManifests(
   const settings = others.filter(({ members }) => isSettingsManifest(members));
   for (const each of settings) report(each, checkSettings(each.members));
   for (const [resource, duplicate] of duplicates([...resources, ...settings])) report(resource, [duplicate]);
-  const examined = new Set(settings);
+  const secrets = checkSecrets(resources, others, checkSecret, report);
+  const examined = new Set([...settings, ...secrets]);
+  const order = new Map(files.map(({ name }, index) => [name, index]));
+  findings.sort((left, right) => compareFindings(left, right, order));
+  return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
+}
+
+/** Checks the Secrets that the resources name, and the references to them. Returns the checked Secrets. */
+function checkSecrets(
+  resources: readonly Placed[],
+  others: readonly Placed[],
+  checkSecret: (secret: object) => readonly Finding[],
+  report: (placed: Placed, found: Iterable<Finding>) => void,
+): ReadonlySet<Placed> {
+  const examined = new Set<Placed>();
   const references = [
     { path: serviceSecret, check: checkSecret },
     { path: s3Secret, check: checkStoreSecret },
@@ -92,9 +106,7 @@ export function checkManifests(
       report(secret, check(secret.members));
     }
   }
-  const order = new Map(files.map(({ name }, index) => [name, index]));
-  findings.sort((left, right) => compareFindings(left, right, order));
-  return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
+  return examined;
 }
 
 /**

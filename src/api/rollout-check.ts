@@ -165,6 +165,14 @@ function* checkLimits(
       remedy: 'write maxFailures, as in maxFailures: 2%',
     });
   }
+  yield* checkMinSamples(minSamples, limits);
+}
+
+/** Checks whether `minSamples` fits the limits that are set: it applies only to percentages. */
+function* checkMinSamples(
+  minSamples: Written<FailurePolicy>['minSamples'],
+  limits: readonly { readonly limit: Stage['maxFailures'] | null; readonly path: JsonPath }[],
+): Generator<Finding> {
   const percentages = limits.filter(({ limit }) => typeof limit === 'string');
   const immediate = percentages.find(({ limit }) => limit !== '0%' && limit !== '100%');
   if (isWritten(minSamples) && limits.length > 0 && percentages.length === 0) {

@@ -89,25 +89,12 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
   const path = pathOf(instancePath);
   const at = (reason: FindingReason, problem: string, remedy: string) => [error(path, reason, { problem, remedy })];
   switch (keyword) {
-    case 'additionalProperties': {
-      const name = String(params['additionalProperty']);
-      const remedy = choice(name, Object.keys(schema.properties ?? {}));
-      return [error([...path, name], 'Unknown', { problem: 'there is no such field', remedy, part: 'key' })];
-    }
-    case 'propertyNames': {
-      const name = String(params['propertyName']);
-      const remedy = choice(name, (limit as StructuralSchema).enum ?? []);
-      return [error([...path, name], 'Unknown', { problem: 'there is no such field', remedy, part: 'key' })];
-    }
-    case 'required': {
-      const name = String(params['missingProperty']);
-      return [
-        error([...path, name], 'Required', {
-          problem: 'is missing',
-          remedy: whatToWrite(name, schema.properties?.[name]),
-        }),
-      ];
-    }
+    case 'additionalProperties':
+      return [unknownField(path, String(params['additionalProperty']), Object.keys(schema.properties ?? {}))];
+    case 'propertyNames':
+      return [unknownField(path, String(params['propertyName']), (limit as StructuralSchema).enum ?? [])];
+    case 'required':
+      return [missingField(path, String(params['missingProperty']), schema)];
     case 'type':
       return at('WrongType', `must be ${typeName(schema)}, not ${valueName(value)}`, howToType(schema, value, path));
     case listMapKeys: {
@@ -143,6 +130,15 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
     default:
       return at('Invalid', message, 'write what the reference page says');
   }
+}
+
+function unknownField(path: JsonPath, name: string, known: readonly string[]): Finding {
+  const problem = 'there is no such field';
+  return error([...path, name], 'Unknown', { problem, remedy: choice(name, known), part: 'key' });
+}
+
+function missingField(path: JsonPath, name: string, { properties }: StructuralSchema): Finding {
+  return error([...path, name], 'Required', { problem: 'is missing', remedy: whatToWrite(name, properties?.[name]) });
 }
 
 function choice(written: string, known: readonly string[]): string {

@@ -47,7 +47,6 @@ export function misnamedKind(document: unknown): Finding | undefined {
   }
   if (kindOf(document) || isSettingsManifest(document)) return undefined;
   const written = String(kind ?? '');
-  const rightVersion = `apiVersion: ${ownVersion}`;
   if (Object.hasOwn(kinds, written)) {
     return error(['apiVersion'], 'Unknown', {
       problem: `${written} is a kind of ${apiGroup}`,
@@ -59,20 +58,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
     const problem = `${settingsName} is a ConfigMap of apiVersion v1`;
     return error(['kind'], 'Unknown', { problem, remedy: 'write apiVersion: v1 and kind: ConfigMap' });
   }
-  if (namesGroup(String(apiVersion)) || namesKind(written)) {
-    if (written === ledgerKind) {
-      return error(['kind'], 'Unknown', {
-        problem: 'only the operator writes Ledgers',
-        remedy: 'remove it from the manifests',
-      });
-    }
-    const meant = nearest(written.replace(listSuffix, ''), kindNames) ?? kindNames.join(' or ');
-    const problem = `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`;
-    return error(['kind'], 'Unknown', {
-      problem,
-      remedy: `write ${rightVersion} and kind: ${meant}, or remove the document`,
-    });
-  }
+  if (namesGroup(String(apiVersion)) || namesKind(written)) return unknownKind(kind);
   if (typeof apiVersion === 'string' && typeof kind === 'string') return undefined;
   const name = nameWithin(document);
   if (name === undefined) return undefined;
@@ -80,6 +66,25 @@ export function misnamedKind(document: unknown): Finding | undefined {
   return error([], 'Invalid', {
     problem,
     remedy: `write ${rightVersion}, kind, metadata and spec at the top level`,
+  });
+}
+
+const rightVersion = `apiVersion: ${ownVersion}`;
+
+/** Returns the error for a document of logfleet's API group whose kind users cannot write, or that does not exist. */
+function unknownKind(kind: unknown): Finding {
+  const written = String(kind ?? '');
+  if (written === ledgerKind) {
+    return error(['kind'], 'Unknown', {
+      problem: 'only the operator writes Ledgers',
+      remedy: 'remove it from the manifests',
+    });
+  }
+  const meant = nearest(written.replace(listSuffix, ''), kindNames) ?? kindNames.join(' or ');
+  const problem = `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`;
+  return error(['kind'], 'Unknown', {
+    problem,
+    remedy: `write ${rightVersion} and kind: ${meant}, or remove the document`,
   });
 }
 
