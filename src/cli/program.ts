@@ -80,20 +80,8 @@ export function createProgram(context: CommandContext, run: Run): Command {
   addExport(program, runs, context.stderr.isTTY);
   addVerify(program, runs);
   addManifests(program, runs);
-  program
-    .command('crds')
-    .description('Print the CustomResourceDefinitions.')
-    .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
-    .action(runs(() => import('./manifests.ts').then(({ crdsCommand }) => crdsCommand)));
-  addClusterOptions(
-    program
-      .command('version')
-      .description('Print the versions of the program and of the operator in the cluster. Warn if they differ.'),
-  )
-    .option('--client', 'Print only the version of the program.')
-    .option('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).')
-    .addHelpText('after', example('logfleet version', 'logfleet version --client'))
-    .action(runs(() => import('./version.ts').then(({ versionCommand }) => versionCommand)));
+  addCrds(program, runs);
+  addVersion(program, runs);
   addCompletion(program, runs);
   for (const command of [program, ...program.commands]) settle(command, context);
   program.hook('preAction', (_, command) => {
@@ -149,6 +137,26 @@ function addRun(program: Command, runs: Runs): void {
     )
     .hook('preAction', () => refuseMixedHosts(command))
     .action(runs(() => import('./run/run.ts').then(({ runCommand }) => runCommand)));
+}
+
+function addCrds(program: Command, runs: Runs): void {
+  program
+    .command('crds')
+    .description('Print the CustomResourceDefinitions.')
+    .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
+    .action(runs(() => import('./manifests.ts').then(({ crdsCommand }) => crdsCommand)));
+}
+
+function addVersion(program: Command, runs: Runs): void {
+  addClusterOptions(
+    program
+      .command('version')
+      .description('Print the versions of the program and of the operator in the cluster. Warn if they differ.'),
+  )
+    .option('--client', 'Print only the version of the program.')
+    .option('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).')
+    .addHelpText('after', example('logfleet version', 'logfleet version --client'))
+    .action(runs(() => import('./version.ts').then(({ versionCommand }) => versionCommand)));
 }
 
 function addCompletion(program: Command, runs: Runs): void {
@@ -519,23 +527,25 @@ function addVerify(program: Command, runs: Runs): void {
           'logfleet verify --schedule /srv/exports/logging/errors --manifests-only',
         ),
     )
-    .hook('preAction', () => {
-      const [manifest = ''] = command.args;
-      const flag = flagAmong(command, unusedAttributes(manifest));
-      if (flag)
-        throw new UsageError(`${flag} has no effect, because ${manifest} is not in an S3 store: remove ${flag}`);
-      const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
-      if (ofSchedule)
-        throw new UsageError(
-          `${ofSchedule} applies only to the runs of a schedule: add --schedule, or remove ${ofSchedule}`,
-        );
-    })
+    .hook('preAction', () => refuseUnusedFlags(command))
     .action(
       runs(async () => {
         const isSchedule = command.opts<VerifyOptions>().schedule === true;
         if (isSchedule) return (await import('./verify/verify-schedule.ts')).verifyScheduleCommand;
         return (await import('./verify/verify.ts')).verifyCommand;
       }),
+    );
+}
+
+/** Throws a `UsageError` if a flag has no effect, because the manifest is not in S3 or because `--schedule` is missing. */
+function refuseUnusedFlags(command: Command): void {
+  const [manifest = ''] = command.args;
+  const flag = flagAmong(command, unusedAttributes(manifest));
+  if (flag) throw new UsageError(`${flag} has no effect, because ${manifest} is not in an S3 store: remove ${flag}`);
+  const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
+  if (ofSchedule)
+    throw new UsageError(
+      `${ofSchedule} applies only to the runs of a schedule: add --schedule, or remove ${ofSchedule}`,
     );
 }
 
