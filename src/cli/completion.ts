@@ -71,21 +71,6 @@ function quoted(text: string): string {
 }
 
 function renderBash(commands: readonly Subcommand[]): string {
-  const values = commands.flatMap(({ name, flags }) =>
-    flags
-      .filter((flag) => flag.values.length > 0)
-      .map((flag) => {
-        const patterns = flag.names.map((each) => quoted(`${name} ${each}`)).join(' | ');
-        return `    ${patterns}) words=${quoted(flag.values.join(' '))} ;;`;
-      }),
-  );
-  const ofCommands = commands.map(({ name, flags, words }) => {
-    const valued = flags.filter(({ takesValue }) => takesValue);
-    const lists = { flags: namesOf(flags), valued: namesOf(valued), arguments: words.join(' ') };
-    return `    ${name}) ${Object.entries(lists)
-      .map(([variable, list]) => `${variable}=${quoted(list)}`)
-      .join(' ')} ;;`;
-  });
   return `# bash completion for logfleet
 _logfleet() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
@@ -97,7 +82,7 @@ _logfleet() {
     prev=\${COMP_WORDS[COMP_CWORD - 2]}
   fi
   case "$command" in
-${ofCommands.join('\n')}
+${commands.map(bashCommand).join('\n')}
   esac
   for ((i = 2; i < COMP_CWORD; i++)); do
     case "\${COMP_WORDS[i]}" in
@@ -112,7 +97,7 @@ ${ofCommands.join('\n')}
     esac
   done
   case "$command $prev" in
-${values.join('\n')}
+${commands.flatMap(bashFlagValues).join('\n')}
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     words=${quoted(`${commands.map(({ name }) => name).join(' ')} --help --version`)}
@@ -129,6 +114,25 @@ ${values.join('\n')}
 }
 complete -o bashdefault -o default -F _logfleet logfleet
 `;
+}
+
+/** Returns a case of the bash script, which sets the lists of flags and arguments of a command. */
+function bashCommand({ name, flags, words }: Subcommand): string {
+  const valued = flags.filter(({ takesValue }) => takesValue);
+  const lists = { flags: namesOf(flags), valued: namesOf(valued), arguments: words.join(' ') };
+  return `    ${name}) ${Object.entries(lists)
+    .map(([variable, list]) => `${variable}=${quoted(list)}`)
+    .join(' ')} ;;`;
+}
+
+/** Returns a case of the bash script for each flag with fixed values, which sets the list of these values. */
+function bashFlagValues({ name, flags }: Subcommand): readonly string[] {
+  return flags
+    .filter((flag) => flag.values.length > 0)
+    .map((flag) => {
+      const patterns = flag.names.map((each) => quoted(`${name} ${each}`)).join(' | ');
+      return `    ${patterns}) words=${quoted(flag.values.join(' '))} ;;`;
+    });
 }
 
 function namesOf(flags: readonly Flag[]): string {
