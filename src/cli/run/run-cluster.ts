@@ -2,8 +2,10 @@
 import { hostname } from 'node:os';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { Ports } from '../../base/ports.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
+import type { ClusterConnection } from '../../host/kubernetes/cluster-connection.ts';
 import { KubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
 import { Notifier } from '../../notifications/notifier.ts';
 import { sendNotification } from '../../notifications/webhook.ts';
@@ -25,41 +27,12 @@ export async function runInCluster(
   { cwd, env, signal, stderr }: CommandContext,
   metrics: PrometheusMetrics,
 ): Promise<number> {
-  const { api, namespace } = await chooseCluster(
-    options,
-    cwd,
-    'run the operator on a directory of manifests: logfleet run DIR',
-  );
+  const cluster = await chooseCluster(options, cwd, 'run the operator on a directory of manifests: logfleet run DIR');
   const log = createLogger(options, stderr.isTTY ? 'text' : 'json', stderr, stderr);
-  const common = { clock: systemClock, random: systemRandom, log, metrics };
-  const operatorNamespace = options.operatorNamespace ?? namespace;
-  const notifier =
-    options.notificationSecret === undefined
-      ? undefined
-      : new Notifier({
-          ...common,
-          secret: secretKey(options.notificationSecret, operatorNamespace),
-          secrets: { get: (key) => host.secrets.get(key) },
-          send: (webhook, notification, signal) => sendNotification(webhook, notification, env, signal),
-        });
-  const host: KubernetesHost = new KubernetesHost({
-    ...common,
-    api,
-    namespaces: options.namespaces ?? 'all',
-    operatorNamespace,
-    ...(notifier && {
-      onEvent: (owner, event) => {
-        // The schedule itself reports failed and stalled runs, so its runs send no notifications.
-        if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
-      },
-    }),
-    identity: env.POD_NAME ?? hostname(),
-    version: packageVersion(),
-    leaderElection: options.leaderElection ?? true,
-    ...(env.LOGFLEET_WORKER_IMAGE ? { workerImage: env.LOGFLEET_WORKER_IMAGE } : {}),
-  });
+  const ports = { clock: systemClock, random: systemRandom, log, metrics };
+  const { host, notifier } = createHost(options, cluster, env, ports);
   const operator = new Operator({
-    ...common,
+    ...ports,
     host,
     connect: serviceConnect(metrics, log, env),
     ...(options.grace === undefined ? {} : { settings: settingsForGrace(options.grace) }),
@@ -84,6 +57,42 @@ export async function runInCluster(
   await host.stop();
   await health?.close();
   return exitStatus.ok;
+}
+
+/** Creates the host for the cluster. If the options name a Secret for notifications, also creates their notifier. */
+function createHost(
+  options: RunOptions,
+  { api, namespace }: ClusterConnection,
+  env: CommandContext['env'],
+  ports: Ports,
+): { readonly host: KubernetesHost; readonly notifier: Notifier | undefined } {
+  const operatorNamespace = options.operatorNamespace ?? namespace;
+  const notifier =
+    options.notificationSecret === undefined
+      ? undefined
+      : new Notifier({
+          ...ports,
+          secret: secretKey(options.notificationSecret, operatorNamespace),
+          secrets: { get: (key) => host.secrets.get(key) },
+          send: (webhook, notification, signal) => sendNotification(webhook, notification, env, signal),
+        });
+  const host: KubernetesHost = new KubernetesHost({
+    ...ports,
+    api,
+    namespaces: options.namespaces ?? 'all',
+    operatorNamespace,
+    ...(notifier && {
+      onEvent: (owner, event) => {
+        // The schedule itself reports failed and stalled runs, so its runs send no notifications.
+        if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
+      },
+    }),
+    identity: env.POD_NAME ?? hostname(),
+    version: packageVersion(),
+    leaderElection: options.leaderElection ?? true,
+    ...(env.LOGFLEET_WORKER_IMAGE ? { workerImage: env.LOGFLEET_WORKER_IMAGE } : {}),
+  });
+  return { host, notifier };
 }
 
 /** Parses a Secret: `NAME` in the operator's namespace, or `NAMESPACE/NAME`. */
