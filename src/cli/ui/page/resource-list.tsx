@@ -1,4 +1,5 @@
 /** List of resources with filters. Only rows in view are elements. */
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type KindName, kindNames, kinds } from '../../../api/kinds.ts';
 import type { Tone } from '../../render/condition-lines.ts';
@@ -130,75 +131,20 @@ function Nothing({ filter }: { filter: Filter }) {
 
 function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
   const scroller = useRef<HTMLDivElement>(null);
-  // First guess of the visible rows, which the observer below corrects.
-  const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
-  const [lastFocused, setFocused] = useState(0);
-  // Exactly one row can be reached with Tab.
-  const focused = Math.min(lastFocused, total - 1);
-  const wantsFocus = useRef(false);
-  const hadSelection = useRef(false);
-  /** Resource with the focus; undefined until the next rendering after the focus has moved. */
-  const focusedId = useRef<string | undefined>(undefined);
-
-  const measure = () => {
-    const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
-    const seen = rangeInView(scrollTop, clientHeight, rowHeight, total);
-    setRange((known) => (known.first === seen.first && known.count === seen.count ? known : seen));
-    window.show(seen);
-  };
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(measure);
-    if (scroller.current) observer.observe(scroller.current);
-    return () => observer.disconnect();
-  }, [total]);
-  useEffect(() => {
-    scroller.current?.scrollTo({ top: 0 });
-    setFocused(0);
-    focusedId.current = undefined;
-  }, [filter]);
-  // Without a selection, the details are hidden, so the focus returns to the list.
-  useLayoutEffect(() => {
-    if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
-    hadSelection.current = selected !== '';
-  }, [selected]);
-  useLayoutEffect(() => {
-    const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`);
-    if (!wantsFocus.current || !link) return;
-    wantsFocus.current = false;
-    link.focus();
-  });
-
+  const { range, measure } = useVisibleRange(scroller, window, total);
+  const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
+  const { focused, moveFocus, noteFocus } = useFocusedRow({ scroller, window, total, filter, selected, inView });
   const move = (event: KeyboardEvent) => {
     const perPage = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1);
     const target = moved(event.key, focused, perPage, total);
     if (target === undefined) return;
     event.preventDefault();
-    wantsFocus.current = true;
-    focusedId.current = undefined;
     reveal(scroller.current, target);
     measure();
-    setFocused(target);
-  };
-  const noteFocus = (event: FocusEvent) => {
-    focusedId.current = undefined;
-    setFocused(Number((event.target as HTMLElement).dataset['index']));
+    moveFocus(target);
   };
   // The focused row exists out of view, too, to keep the focus.
-  const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
   const shown = inView.includes(focused) ? inView : [...inView, focused];
-  // The focus follows its resource to another row in view.
-  useLayoutEffect(() => {
-    const id = window.row(focused)?.id;
-    const wanted = focusedId.current;
-    const place =
-      wanted === undefined || wanted === id ? undefined : inView.find((index) => window.row(index)?.id === wanted);
-    if (place === undefined) {
-      focusedId.current = id;
-      return;
-    }
-    wantsFocus.current ||= (document.activeElement as HTMLElement | null)?.dataset['index'] === String(focused);
-    setFocused(place);
-  });
   return (
     <div class="scroller" ref={scroller} onScroll={measure}>
       <ul class="rows" style={{ height: `${total * rowHeight}px` }} onKeyDown={move} onFocusCapture={noteFocus}>
@@ -215,6 +161,89 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
       </ul>
     </div>
   );
+}
+
+type Scroller = RefObject<HTMLDivElement | null>;
+
+/** Returns the rows in view, and a function that measures them again after a scroll. */
+function useVisibleRange(scroller: Scroller, window: ListWindow, total: number) {
+  // First guess of the visible rows, which the observer below corrects.
+  const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
+  const measure = () => {
+    const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
+    const seen = rangeInView(scrollTop, clientHeight, rowHeight, total);
+    setRange((known) => (known.first === seen.first && known.count === seen.count ? known : seen));
+    window.show(seen);
+  };
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(measure);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, [total]);
+  return { range, measure };
+}
+
+interface FocusProps extends Omit<ListProps, 'onFilter'> {
+  readonly scroller: Scroller;
+  readonly total: number;
+  /** Indices of the rows in view. */
+  readonly inView: readonly number[];
+}
+
+/** Returns the index of the focused row, which is the only row that Tab reaches, and functions that change the index. */
+function useFocusedRow({ scroller, window, total, filter, selected, inView }: FocusProps) {
+  const [lastFocused, setFocused] = useState(0);
+  const focused = Math.min(lastFocused, total - 1);
+  /** Resource with the focus; undefined until the next rendering after the focus has moved. */
+  const focusedId = useRef<string | undefined>(undefined);
+  // With another filter, the list begins at its first row.
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: 0 });
+    setFocused(0);
+    focusedId.current = undefined;
+  }, [filter]);
+  const wantsFocus = useWantedFocus(scroller, focused, selected);
+  // The focus follows its resource to another row in view.
+  useLayoutEffect(() => {
+    const id = window.row(focused)?.id;
+    const wanted = focusedId.current;
+    const place =
+      wanted === undefined || wanted === id ? undefined : inView.find((index) => window.row(index)?.id === wanted);
+    if (place === undefined) {
+      focusedId.current = id;
+      return;
+    }
+    wantsFocus.current ||= (document.activeElement as HTMLElement | null)?.dataset['index'] === String(focused);
+    setFocused(place);
+  });
+  const moveFocus = (target: number) => {
+    wantsFocus.current = true;
+    focusedId.current = undefined;
+    setFocused(target);
+  };
+  const noteFocus = (event: FocusEvent) => {
+    focusedId.current = undefined;
+    setFocused(Number((event.target as HTMLElement).dataset['index']));
+  };
+  return { focused, moveFocus, noteFocus };
+}
+
+/** Returns a flag. After it is set, the next rendering gives the browser's focus to the focused row. */
+function useWantedFocus(scroller: Scroller, focused: number, selected: string): RefObject<boolean> {
+  const wantsFocus = useRef(false);
+  const hadSelection = useRef(false);
+  // Without a selection, the details are hidden, so the focus returns to the list.
+  useLayoutEffect(() => {
+    if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
+    hadSelection.current = selected !== '';
+  }, [selected]);
+  useLayoutEffect(() => {
+    const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`);
+    if (!wantsFocus.current || !link) return;
+    wantsFocus.current = false;
+    link.focus();
+  });
+  return wantsFocus;
 }
 
 /** Returns the row to which a key moves the focus, if it does. */
