@@ -34,6 +34,16 @@ const usageStatus = 2;
 const userId = 65_532;
 /** Default limits of a Job (`spec.execution.job`). */
 const jobDefaults = { backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 } as const;
+/** Rules by which the failure of a pod is ignored, or ends the Job. After any other failure, the pod is replaced. */
+const podFailurePolicy = {
+  rules: [
+    { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+    {
+      action: 'FailJob',
+      onExitCodes: { containerName: 'export', operator: 'In', values: [usageStatus, needsPersonStatus] },
+    },
+  ],
+} as const;
 const defaultResources = { requests: { cpu: '1', memory: '512Mi' }, limits: { memory: '1Gi' } } as const;
 
 export interface JobInput {
@@ -102,13 +112,7 @@ export function buildJob(input: JobInput): BuiltJob {
         [jobAnnotations.work]: workHash(input),
         [jobAnnotations.cause]: causeHash(input),
       },
-      ownerReferences: [
-        {
-          apiVersion,
-          kind: 'SearchExport',
-          ...{ name: metadata.name, uid: metadata.uid, controller: true },
-        },
-      ],
+      ownerReferences: [ownerReference(metadata)],
     },
     spec: {
       completionMode: 'Indexed',
@@ -117,15 +121,7 @@ export function buildJob(input: JobInput): BuiltJob {
       successPolicy: { rules: [{ succeededCount: 1 }] },
       // A replacement pod waits for the replaced pod, because both use the same request limits.
       podReplacementPolicy: 'Failed',
-      podFailurePolicy: {
-        rules: [
-          { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
-          {
-            action: 'FailJob',
-            onExitCodes: { containerName: 'export', operator: 'In', values: [usageStatus, needsPersonStatus] },
-          },
-        ],
-      },
+      podFailurePolicy,
       ...(spec.activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),
       template: {
         metadata: {
@@ -139,13 +135,15 @@ export function buildJob(input: JobInput): BuiltJob {
   return { name, manifest };
 }
 
+/** Returns the reference by which Kubernetes deletes the Job together with its export. */
+function ownerReference({ name, uid }: SearchExport['metadata']): object {
+  return { apiVersion, kind: 'SearchExport', name, uid, controller: true };
+}
+
 function podSpec(input: JobInput): object {
-  const { resource, image, share, showsProgress = false, proxy = [] } = input;
-  const { spec } = resource;
-  const { serviceAccountName, template } = spec.execution.job ?? {};
-  const { persistentVolumeClaim: claim } = spec.destination;
+  const { resource, showsProgress = false } = input;
+  const { serviceAccountName, template } = resource.spec.execution.job ?? {};
   const { resources = defaultResources, ...placement } = template?.spec ?? {};
-  const secrets = secretNames(resource);
   return {
     ...placement,
     ...(serviceAccountName === undefined ? {} : { serviceAccountName }),
@@ -158,58 +156,73 @@ function podSpec(input: JobInput): object {
       ...{ runAsUser: userId, runAsGroup: userId, fsGroup: userId, fsGroupChangePolicy: 'OnRootMismatch' },
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    containers: [
-      {
-        name: 'export',
-        image,
-        args: [
-          'export',
-          `${workerFolders.export}/${manifestFile}`,
-          ...['--log-format=json', '--log-level=info'],
-          ...(claim ? [`--volume=${claimVolume}=${workerFolders.claim}`] : []),
-        ],
-        env: [
-          { name: workerVariables.report, value: '/dev/termination-log' },
-          { name: workerVariables.secrets, value: workerFolders.secrets },
-          { name: workerVariables.user, value: share.user },
-          { name: workerVariables.workers, value: String(share.workers) },
-          { name: workerVariables.job, value: jobName(input) },
-          { name: workerVariables.exportUid, value: resource.metadata.uid },
-          { name: workerVariables.requestsPerSecond, value: String(share.share.requestsPerSecond) },
-          { name: workerVariables.maxConcurrentRequests, value: String(share.share.maxConcurrentRequests) },
-          ...proxy,
-        ],
-        resources,
-        securityContext: {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        },
-        terminationMessagePolicy: 'File',
-        volumeMounts: [
-          { name: 'export', mountPath: workerFolders.export, readOnly: true },
-          { name: 'tmp', mountPath: '/tmp' },
-          ...secrets.map((secret, index) => ({
-            ...{ name: `secret-${index}`, mountPath: `${workerFolders.secrets}/${secret}`, readOnly: true },
-          })),
-          ...(claim ? [{ name: 'claim', mountPath: workerFolders.claim }] : []),
-        ],
-      },
+    containers: [exportContainer(input, resources)],
+    volumes: podVolumes(resource),
+  };
+}
+
+/** Returns the container that runs `logfleet export`. */
+function exportContainer(input: JobInput, resources: object): object {
+  const { resource, image } = input;
+  const { persistentVolumeClaim: claim } = resource.spec.destination;
+  return {
+    name: 'export',
+    image,
+    args: [
+      'export',
+      `${workerFolders.export}/${manifestFile}`,
+      ...['--log-format=json', '--log-level=info'],
+      ...(claim ? [`--volume=${claimVolume}=${workerFolders.claim}`] : []),
     ],
-    volumes: [
-      {
-        name: 'export',
-        downwardAPI: {
-          items: [
-            { path: manifestFile, fieldRef: { fieldPath: `metadata.annotations['${jobAnnotations.manifest}']` } },
-          ],
-        },
-      },
-      { name: 'tmp', emptyDir: {} },
-      ...secrets.map((secretName, index) => ({ name: `secret-${index}`, secret: { secretName } })),
-      ...(claim ? [{ name: 'claim', persistentVolumeClaim: { claimName: claim.claimName } }] : []),
+    env: containerVariables(input),
+    resources,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    terminationMessagePolicy: 'File',
+    volumeMounts: [
+      { name: 'export', mountPath: workerFolders.export, readOnly: true },
+      { name: 'tmp', mountPath: '/tmp' },
+      ...secretNames(resource).map((secret, index) => ({
+        ...{ name: `secret-${index}`, mountPath: `${workerFolders.secrets}/${secret}`, readOnly: true },
+      })),
+      ...(claim ? [{ name: 'claim', mountPath: workerFolders.claim }] : []),
     ],
   };
+}
+
+/** Returns the container's environment variables: paths, the Job, its share of the request budget, and proxies. */
+function containerVariables(input: JobInput): readonly object[] {
+  const { resource, share, proxy = [] } = input;
+  return [
+    { name: workerVariables.report, value: '/dev/termination-log' },
+    { name: workerVariables.secrets, value: workerFolders.secrets },
+    { name: workerVariables.user, value: share.user },
+    { name: workerVariables.workers, value: String(share.workers) },
+    { name: workerVariables.job, value: jobName(input) },
+    { name: workerVariables.exportUid, value: resource.metadata.uid },
+    { name: workerVariables.requestsPerSecond, value: String(share.share.requestsPerSecond) },
+    { name: workerVariables.maxConcurrentRequests, value: String(share.share.maxConcurrentRequests) },
+    ...proxy,
+  ];
+}
+
+/** Returns the volumes with the manifest of the export, temporary files, the Secrets, and the claim of the export. */
+function podVolumes(resource: SearchExport): readonly object[] {
+  const { persistentVolumeClaim: claim } = resource.spec.destination;
+  return [
+    {
+      name: 'export',
+      downwardAPI: {
+        items: [{ path: manifestFile, fieldRef: { fieldPath: `metadata.annotations['${jobAnnotations.manifest}']` } }],
+      },
+    },
+    { name: 'tmp', emptyDir: {} },
+    ...secretNames(resource).map((secretName, index) => ({ name: `secret-${index}`, secret: { secretName } })),
+    ...(claim ? [{ name: 'claim', persistentVolumeClaim: { claimName: claim.claimName } }] : []),
+  ];
 }
 
 /**
