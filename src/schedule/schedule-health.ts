@@ -4,7 +4,7 @@ import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
 import { atWork, type Health, resting, stalled } from '../controller/health.ts';
 import { isoTime } from '../controller/status-text.ts';
-import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
+import { type Gap, mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
 export interface ScheduleHealthInput {
   readonly name: string;
@@ -32,16 +32,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     return { ...resting, ready: 'Unknown', reason: reasons.paused, message };
   }
   const [gap] = gaps;
-  if (gap) {
-    const stop =
-      gaps.length >= mostGaps
-        ? ` No further run is created until one of these ${mostGaps} failed runs is retried.`
-        : '';
-    const failed =
-      gaps.length === 1 ? `Run ${gap.run} failed` : `${gaps.length} runs failed, of which the first is ${gap.run}`;
-    const message = `${failed}: ${gap.reason}. ${gaps.length === 1 ? 'The time range of the run is' : 'The time ranges of the runs are'} not exported.${stop} Correct the cause, then run: ${retry}`;
-    return { ...stalled, reason: reasons.runsFailed, message };
-  }
+  if (gap) return healthOfGaps(gap, gaps.length, retry);
   const waiting = runs.find(({ state }) => state === 'Stalled');
   if (waiting) {
     const message = `Run ${waiting.name} cannot continue: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After a change of spec.template, run: ${retry}`;
@@ -77,4 +68,13 @@ function healthOfProblem({ handling, reason = reasons.internalError, message }: 
   return handling.kind === 'stall'
     ? { ...stalled, reason, message }
     : { ...atWork, reason, message: `${message}. logfleet retries.`, outage: true };
+}
+
+/** Returns the health of a schedule with failed runs, whose time ranges are not exported. */
+function healthOfGaps(first: Gap, count: number, retry: string): Health {
+  const stop =
+    count >= mostGaps ? ` No further run is created until one of these ${mostGaps} failed runs is retried.` : '';
+  const failed = count === 1 ? `Run ${first.run} failed` : `${count} runs failed, of which the first is ${first.run}`;
+  const message = `${failed}: ${first.reason}. ${count === 1 ? 'The time range of the run is' : 'The time ranges of the runs are'} not exported.${stop} Correct the cause, then run: ${retry}`;
+  return { ...stalled, reason: reasons.runsFailed, message };
 }

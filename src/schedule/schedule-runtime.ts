@@ -128,21 +128,7 @@ export class ScheduleRuntime {
     if (this.#isReadDue) this.#stored = await this.#read(resource, calendar);
     this.#isReadDue = false;
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
-    const decide = (): Found => {
-      const settings = this.#settings(resource, calendar);
-      const covered = this.#covered(resource);
-      const runs = this.#runs(resource, settings, covered);
-      const decision = decideSchedule({
-        nowMs: clock.now(),
-        ...{ settings, runs, isRetryRequested, covered },
-        isPaused: pausedBy !== undefined,
-        recorded: this.#stored?.recorded ?? covered,
-        gaps: readGaps(resource.status),
-        isTaken: (name) => this.#isTaken(name),
-      });
-      const absent = pausedBy === undefined ? this.#absent(runs) : [];
-      return { settings, covered, runs, decision, pausedBy, create: [...absent, ...decision.create] };
-    };
+    const decide = () => this.#decide(resource, calendar, isRetryRequested, pausedBy);
     let found = decide();
     if (!this.#stored && (found.create.length > 0 || found.decision.record.length > 0)) {
       this.#stored = await this.#read(resource, calendar);
@@ -174,6 +160,28 @@ export class ScheduleRuntime {
       ),
       pausedBy !== undefined || !isAtWork,
     );
+  }
+
+  /** Decides which runs to create, record and delete. Uses the data that this runtime has at the time of the call. */
+  #decide(
+    resource: SearchExportSchedule,
+    calendar: TickCalendar,
+    isRetryRequested: boolean,
+    pausedBy: string | undefined,
+  ): Found {
+    const settings = this.#settings(resource, calendar);
+    const covered = this.#covered(resource);
+    const runs = this.#runs(resource, settings, covered);
+    const decision = decideSchedule({
+      nowMs: this.#options.clock.now(),
+      ...{ settings, runs, isRetryRequested, covered },
+      isPaused: pausedBy !== undefined,
+      recorded: this.#stored?.recorded ?? covered,
+      gaps: readGaps(resource.status),
+      isTaken: (name) => this.#isTaken(name),
+    });
+    const absent = pausedBy === undefined ? this.#absent(runs) : [];
+    return { settings, covered, runs, decision, pausedBy, create: [...absent, ...decision.create] };
   }
 
   /**

@@ -99,27 +99,11 @@ export async function verifySchedule(
   layout: ScheduleLayout,
   options: ScheduleVerificationOptions,
 ): Promise<ScheduleVerification | undefined> {
-  const { schedule, manifestsOnly, onProgress, signal } = options;
+  const { manifestsOnly, onProgress, signal } = options;
   const problems: RunProblem[] = [];
   const named = await listNames(destination, layout, problems);
   if (named.size === 0 && problems.length === 0) return undefined;
-  const wanted = (span: TimeRange) =>
-    span.toMs > (options.fromMs ?? Number.NEGATIVE_INFINITY) &&
-    span.fromMs < (options.toMs ?? Number.POSITIVE_INFINITY);
-  const records: RunRecord[] = [];
-  const inRange = [...named].filter(([, span]) => wanted(span));
-  await inParallel(inRange, atOnce, async ([times, span]) => {
-    signal.throwIfAborted();
-    const where = layout.run(times);
-    const record = await unlessDamaged(readRunRecord(destination, layout, times), (message) =>
-      problems.push({ kind: 'damagedRecord', where, message }),
-    );
-    if (!record) return;
-    const problem = contradictionToName(record, span, schedule);
-    if (problem !== undefined) problems.push({ kind: 'misnamedRecord', where, message: problem });
-    else records.push(record);
-  });
-  records.sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
+  const records = await readRecords(destination, layout, named, options, problems);
   const range = await rangeOf(destination, layout, records, options);
   const manifests: Manifest[] = [];
   const matching: RunRecord[] = [];
@@ -136,16 +120,7 @@ export async function verifySchedule(
     if (manifestsOnly) onProgress(++done, records.length);
   });
   const read = manifestsOnly ? [] : matching.toSorted((a, b) => a.fromMs - b.fromMs);
-  for (const record of read) {
-    signal.throwIfAborted();
-    const where = layoutOf(record).manifest;
-    const verification = await unlessDamaged(verifyExport(destination, layoutOf(record)), (message) =>
-      problems.push({ kind: 'differentFiles', where, message }),
-    );
-    const isDifferent = verification !== undefined && verification.differences.length > 0;
-    if (isDifferent) problems.push({ kind: 'differentFiles', where, message: '', verification });
-    onProgress(++done, read.length);
-  }
+  await verifyFiles(destination, read, options, problems);
   const sum = (figure: 'rows' | 'bytes') => records.reduce((total, record) => total + record[figure], 0);
   return {
     ...range,
@@ -180,6 +155,54 @@ async function listNames(
       problems.push({ kind: 'damagedRecord', where: layout.run(times), message: 'its name is not the time of a run' });
   }
   return named;
+}
+
+/**
+ * Returns the schedule records of the wanted time range, ordered by time. Adds a problem for each record that is damaged
+ * or differs from its name.
+ */
+async function readRecords(
+  destination: Destination,
+  layout: ScheduleLayout,
+  named: ReadonlyMap<string, TimeRange>,
+  { schedule, fromMs, toMs, signal }: ScheduleVerificationOptions,
+  problems: RunProblem[],
+): Promise<readonly RunRecord[]> {
+  const wanted = (span: TimeRange) =>
+    span.toMs > (fromMs ?? Number.NEGATIVE_INFINITY) && span.fromMs < (toMs ?? Number.POSITIVE_INFINITY);
+  const records: RunRecord[] = [];
+  const inRange = [...named].filter(([, span]) => wanted(span));
+  await inParallel(inRange, atOnce, async ([times, span]) => {
+    signal.throwIfAborted();
+    const where = layout.run(times);
+    const record = await unlessDamaged(readRunRecord(destination, layout, times), (message) =>
+      problems.push({ kind: 'damagedRecord', where, message }),
+    );
+    if (!record) return;
+    const problem = contradictionToName(record, span, schedule);
+    if (problem !== undefined) problems.push({ kind: 'misnamedRecord', where, message: problem });
+    else records.push(record);
+  });
+  return records.sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
+}
+
+/** Verifies the data files of runs, one run after another. Adds a problem for each run whose files differ. */
+async function verifyFiles(
+  destination: Destination,
+  records: readonly RunRecord[],
+  { onProgress, signal }: ScheduleVerificationOptions,
+  problems: RunProblem[],
+): Promise<void> {
+  for (const [index, record] of records.entries()) {
+    signal.throwIfAborted();
+    const where = layoutOf(record).manifest;
+    const verification = await unlessDamaged(verifyExport(destination, layoutOf(record)), (message) =>
+      problems.push({ kind: 'differentFiles', where, message }),
+    );
+    const isDifferent = verification !== undefined && verification.differences.length > 0;
+    if (isDifferent) problems.push({ kind: 'differentFiles', where, message: '', verification });
+    onProgress(index + 1, records.length);
+  }
 }
 
 /** Reads a stored object. If it is damaged, calls `onDamage` and returns undefined. */
