@@ -7,6 +7,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { ResourceKey } from '../host/host.ts';
 import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
 import type { PostOutcome } from './attempts/attempt.ts';
 import type { ReceivedOutcome } from './attempts/posting.ts';
@@ -80,17 +81,12 @@ export class Gatherer {
   }
 
   async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
-    const { binding, kept, memberIndex: keptMembers, messages, owner } = this.#runtime;
+    const { binding, kept, memberIndex: keptMembers, owner } = this.#runtime;
     const { turns } = this.#runtime.environment;
     const before = binding.bound;
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
-    const asked = askedOf(policy, policy.metadata.annotations[annotations.requestedAt]);
-    if (asked !== this.#asked) {
-      binding.tryAgain(secret);
-      messages.tryAgain();
-    }
-    this.#asked = asked;
+    this.#repeatIfAsked(policy, secret);
     const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
     turns.claiming(policy, bound.account.serviceId);
@@ -130,6 +126,17 @@ export class Gatherer {
     const nextBuild = verdict?.kind === 'notOffered' ? undefined : verdict?.nextBuild;
     const awaitsBuild = verdict?.kind === 'tooYoung';
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
+  }
+
+  /** Allows failed requests again at once if a user has asked for this since the last call. */
+  #repeatIfAsked(policy: CollectorVersionPolicy, secret: ResourceKey): void {
+    const { binding, messages } = this.#runtime;
+    const asked = askedOf(policy, policy.metadata.annotations[annotations.requestedAt]);
+    if (asked !== this.#asked) {
+      binding.tryAgain(secret);
+      messages.tryAgain();
+    }
+    this.#asked = asked;
   }
 
   /**
