@@ -8,7 +8,7 @@
 
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Counter, Histogram, Metrics } from '../../base/metrics.ts';
 import type { SecretText } from '../../base/secret-text.ts';
@@ -233,7 +233,6 @@ export class Exchange {
   async #send<T>(call: Call, url: URL, reading: Reading<T>): Promise<SentAnswer<T>> {
     const { transport, clock } = this.#options;
     const { operation, session } = call;
-    const { method, deadlineMs, maxBodyBytes } = operations[operation];
     const slot = await this.#slot(call, url);
     const cookie = session?.cookies.header(url);
     const giveUp = new AbortController();
@@ -248,22 +247,13 @@ export class Exchange {
       session?.heard(sentAtMs ?? head.headAtMs);
     };
     const stream = typeof reading === 'function' ? undefined : new AnswerStream(clock, giveUp, reading, onHead);
-    const patience =
-      operation === 'getJob' &&
-      clock.after(pollPatienceMs, () =>
-        slot.yieldTo(() => giveUp.abort(new DeadlineError('its request slot was needed'))),
-      );
+    const patience = operation === 'getJob' ? this.#pollPatience(slot, giveUp) : undefined;
     try {
       const response = await crossing(`service.${operation}`, () =>
-        withDeadline(clock, deadlineMs, either, (signal) =>
+        withDeadline(clock, operations[operation].deadlineMs, either, (signal) =>
           transport.send({
-            method,
-            origin: url.origin,
-            path: url.pathname + url.search,
-            headers: this.#headers(call, cookie),
-            body: call.body,
+            ...this.#requestOf(call, url, cookie),
             signal,
-            maxBodyBytes,
             receiver: stream,
             beforeWrite: () => {
               signal.throwIfAborted();
@@ -285,9 +275,16 @@ export class Exchange {
       else slot.finished({ kind: error instanceof TransportError ? 'broken' : 'abandoned' });
       throw this.#unanswered(call, url, error, sentAtMs, stream?.status);
     } finally {
-      if (patience) patience.cancel();
+      patience?.cancel();
       stream?.stop();
     }
+  }
+
+  /** Starts the time after which the request budget may cancel an unanswered status request (B4). */
+  #pollPatience(slot: Slot, giveUp: AbortController): Timer {
+    return this.#options.clock.after(pollPatienceMs, () =>
+      slot.yieldTo(() => giveUp.abort(new DeadlineError('its request slot was needed'))),
+    );
   }
 
   async #slot(call: Call, url: URL): Promise<Slot> {
@@ -311,6 +308,13 @@ export class Exchange {
     } catch (error) {
       throw this.#unanswered(call, url, error);
     }
+  }
+
+  /** Returns method, address, headers and body of a request, and the maximum size of its answer. */
+  #requestOf(call: Call, url: URL, cookie: string | undefined) {
+    const { method, maxBodyBytes } = operations[call.operation];
+    const headers = this.#headers(call, cookie);
+    return { method, origin: url.origin, path: url.pathname + url.search, headers, body: call.body, maxBodyBytes };
   }
 
   #headers(call: Call, cookie: string | undefined): Readonly<Record<string, string>> {
