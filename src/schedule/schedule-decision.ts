@@ -95,6 +95,8 @@ export interface ScheduleDecision {
   readonly active: number;
   /** Everything between the start of the schedule and this time is exported. */
   readonly coveredUntilMs: number;
+  /** True if the oldest time range of the schedule is exported. */
+  readonly isOldestCovered: boolean;
   /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
   /**
@@ -135,6 +137,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
     coveredUntilMs,
+    isOldestCovered: coveredUntilMs > startMs,
     isComplete: coveredUntilMs >= endMs,
     nextDueMs: nextDue(settings, nowMs),
     lastTickMs: calendar.lastUntil(Math.min(nowMs - settleDelayMs, endMs)),

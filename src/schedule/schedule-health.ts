@@ -24,9 +24,11 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   if (problem) return healthOfProblem(problem);
   if (!decision)
     return { ...atWork, reason: reasons.progressing, message: 'The destination is read for the first time.' };
-  const { gaps, taken, pending, active, create, coveredUntilMs, lastTickMs, nextDueMs } = decision;
+  const { gaps, taken, pending, active, create, isOldestCovered, coveredUntilMs, lastTickMs, nextDueMs } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
-  const covered = `Everything until ${isoTime(coveredUntilMs)} is exported.`;
+  const covered = isOldestCovered
+    ? `Everything until ${isoTime(coveredUntilMs)} is exported.`
+    : `The oldest time, from ${isoTime(coveredUntilMs)}, is not exported yet.`;
   if (pausedBy !== undefined) {
     const message = `${covered} Paused by ${pausedBy}: no run is created.`;
     return { ...resting, ready: 'Unknown', reason: reasons.paused, message };
@@ -50,7 +52,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
   if (later > 0 || underWay.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
     const count = pending === mostCounted ? `at least ${later}` : `${later}`;
-    const message = `${covered} For later times, ${activeText}, and ${count} more will be created.`;
+    const message = `${covered} ${activeText}, and ${count} more will be created.`;
     return { ...atWork, reason: reasons.backfilling, message };
   }
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;

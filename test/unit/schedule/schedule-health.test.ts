@@ -1,0 +1,30 @@
+/** Tests how the message of a schedule describes the exported time. */
+import { expect, test } from 'vitest';
+import type { ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';
+import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
+
+const startMs = Date.UTC(2026, 9, 4, 22);
+const hourMs = 3_600_000;
+
+function backfilling(change: Partial<ScheduleDecision>) {
+  const decision: ScheduleDecision = {
+    ...{ record: [], repeat: [], remove: [], create: [], gaps: [], taken: [], pending: 3, active: 2 },
+    ...{ coveredUntilMs: startMs, isOldestCovered: false, isComplete: false },
+    ...{ lastTickMs: startMs + 6 * hourMs, nextDueMs: startMs + 8 * hourMs },
+    ...change,
+  };
+  return scheduleHealth({ name: 'errors', flags: '', problem: undefined, pausedBy: undefined, decision, runs: [] });
+}
+
+test.each([
+  [
+    {},
+    'The oldest time, from 2026-10-04T22:00:00Z, is not exported yet. 2 runs are active, and 3 more will be created.',
+  ],
+  [
+    { coveredUntilMs: startMs + hourMs, isOldestCovered: true, active: 1 },
+    'Everything until 2026-10-04T23:00:00Z is exported. 1 run is active, and 3 more will be created.',
+  ],
+])('%j', (change, message) => {
+  expect(backfilling(change)).toMatchObject({ reason: 'Backfilling', message });
+});
