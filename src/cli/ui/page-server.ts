@@ -202,9 +202,16 @@ interface Answer {
   readonly body: string;
 }
 
-/** Returns the response that refuses a request. Undefined if the request is allowed. */
-function refusalOf({ method, headers }: IncomingMessage, port: number): Answer | undefined {
-  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+/**
+ * Returns the response that refuses a request to the server on this port. Undefined if the request is allowed. Clients
+ * omit port 80 from `Host` and `Origin`, because it is the default port of HTTP.
+ */
+export function refusalOf(
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  port: number,
+): Answer | undefined {
+  const names = ['127.0.0.1', 'localhost', '[::1]'];
+  const hosts = [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
   const advice = `open http://${loopback}:${port}/`;
   if (!hosts.includes(headers.host ?? '')) return textAnswer(403, `the host ${headers.host} is not allowed; ${advice}`);
   if (headers.origin !== undefined && !hosts.includes(headers.origin.replace(/^http:\/\//, ''))) {

@@ -43,7 +43,25 @@ describe('the completion of bash', () => {
       ['logfleet', 'get', ''],
       ['cvp', 'sx', 'sxs'],
     ],
-    [['logfleet', 'approve', 'c'], ['cvp/']],
+    [['logfleet', 'approve', ''], ['cvp/']],
+    [['logfleet', 'abort', ''], ['cvp/']],
+    [
+      ['logfleet', 'retry', ''],
+      ['cvp/', 'sxs/'],
+    ],
+    [
+      ['logfleet', 'pause', ''],
+      ['cvp/', 'sx/', 'sxs/'],
+    ],
+    [
+      ['logfleet', 'forget', ''],
+      ['cvp/', 'sx/', 'sxs/'],
+    ],
+    [['logfleet', 'export', '--format', '=', 'P'], ['Parquet']],
+    [
+      ['logfleet', 'export', '--compression', ''],
+      ['None', 'Gzip', 'Zstd'],
+    ],
     [
       ['logfleet', 'completion', ''],
       ['bash', 'zsh', 'fish'],
@@ -66,6 +84,32 @@ describe('the completion of bash', () => {
   ])('of %j is %j', (words, completions) => {
     expect(completionsOf(...words)).toEqual(completions);
   });
+});
+
+/** Flags of `logfleet export` that have fixed values. */
+const enumerated = {
+  'auto-parsing-mode': 'Manual AutoParse',
+  results: 'Messages Records',
+  format: 'NDJSON CSV Parquet',
+  compression: 'None Gzip Zstd',
+  'partition-by': 'None Day Hour',
+  'incomplete-policy': 'Fail Keep',
+  proof: 'Digest Count',
+};
+
+test.each(Object.entries(enumerated))('every shell completes the values of --%s', async (flag, values) => {
+  expect(completionsOf('logfleet', 'export', `--${flag}`, '')).toEqual(values.split(' '));
+  expect(await script('zsh')).toMatch(new RegExp(`'\\*--${flag}=\\[.*\\]:value:\\(${values}\\)'`));
+  expect(await script('fish')).toContain(`-l ${flag} -x -a '${values}'`);
+});
+
+test('zsh and fish complete only the kinds that a command accepts', async () => {
+  expect(await script('zsh')).toContain("'1:argument:compadd -S \"\" -- cvp/ sxs/'");
+  const fish = await script('fish');
+  const offered = (command: string, words: string) => `__fish_seen_subcommand_from ${command}' -f -a '${words}'`;
+  expect(fish).toContain(offered('abort', 'cvp/'));
+  expect(fish).toContain(offered('retry', 'cvp/ sxs/'));
+  expect(fish).toContain(offered('pause', 'cvp/ sx/ sxs/'));
 });
 
 test.each([

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { runProgram } from '../../../../src/cli/program.ts';
+import { refusalOf } from '../../../../src/cli/ui/page-server.ts';
 import { uiCommand } from '../../../../src/cli/ui/ui.ts';
 import { exampleResources, shownResource } from '../../../support/shown-resources.ts';
 import { MemoryReader } from '../memory-reader.ts';
@@ -71,6 +72,17 @@ describe('a request', () => {
       expect({ status, isData: body.includes('rows') }).toEqual({ status: 403, isData: false });
     },
   );
+
+  test.each([
+    ['127.0.0.1', undefined],
+    ['localhost', 'http://localhost'],
+    ['[::1]', 'http://[::1]'],
+    ['127.0.0.1:80', 'http://127.0.0.1:80'],
+  ])('to the host %s from the origin %s is answered on port 80', (host, origin) => {
+    const headers = { host, ...(origin !== undefined && { origin }) };
+    expect(refusalOf({ method: 'GET', headers }, 80)).toBeUndefined();
+    expect(refusalOf({ method: 'GET', headers }, 8080)).toMatchObject({ status: 403 });
+  });
 
   test('of a page from another origin is refused', async () => {
     const of = (origin: string) => ask({ path: '/api/list?limit=1', headers: { origin } });
