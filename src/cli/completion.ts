@@ -1,5 +1,6 @@
 /** `logfleet completion SHELL`: prints a script that lets a shell complete commands, flags and fixed values. */
 import type { Command, Option } from 'commander';
+import { kindNames, kinds } from '../api/kinds.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 
 const renderers = { bash: renderBash, zsh: renderZsh, fish: renderFish };
@@ -47,13 +48,10 @@ function flagOf({ short, long, description, required, optional, argChoices = [] 
   };
 }
 
-const kinds = ['cvp', 'sx', 'sxs'];
-
 function wordsOf(command: Command): readonly string[] {
   const [argument] = command.registeredArguments;
   if (argument?.argChoices) return argument.argChoices;
-  if (argument?.name() === 'KIND') return kinds;
-  return argument?.name() === 'KIND/NAME' ? kinds.map((kind) => `${kind}/`) : [];
+  return argument?.name() === 'KIND' ? kindNames.map((kind) => kinds[kind].shortName) : [];
 }
 
 /** Returns the first sentence of a help text. Removes the full stop and the note about the default. */

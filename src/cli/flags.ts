@@ -1,7 +1,8 @@
 /** Flags that several commands share, and parsers for their values. */
 
 import path from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { type KindName, kinds } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import { fileList } from '../base/flag-values.ts';
 import type { ExportPlaces } from '../export/export-settings.ts';
@@ -112,4 +113,12 @@ export function example(...lines: readonly string[]): string {
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);
+}
+
+/**
+ * Defines an argument such as `cvp/production` for a command that accepts these kinds. Shells complete `cvp/` from the
+ * choices of the argument. The parser accepts any text, because the command itself checks kind and name.
+ */
+export function resourceArgument(ofKinds: readonly KindName[], name = '<KIND/NAME>'): Argument {
+  return new Argument(name).choices(ofKinds.map((kind) => `${kinds[kind].shortName}/`)).argParser((text) => text);
 }

@@ -1,5 +1,6 @@
 /** Defines commands, flags and help. A command's code is loaded only when it runs. */
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { kindNames } from '../api/kinds.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
 import type { Shell } from './completion.ts';
@@ -15,6 +16,7 @@ import {
   oneOf,
   port,
   type Runs,
+  resourceArgument,
   valueFromVariable,
   variableOf,
   volumeFlag,
@@ -335,15 +337,17 @@ function addUi(program: Command, runs: Runs): void {
 }
 
 function addRolloutCommands(program: Command, runs: Runs): void {
-  addPersonCommand(program, 'approve', 'Approve a stage that waits for approval.')
+  const ofPolicies = resourceArgument(['CollectorVersionPolicy']);
+  addPersonCommand(program, 'approve', 'Approve a stage that waits for approval.', ofPolicies)
     .option('--stage <name>', 'Name of the stage (default: the stage that waits for approval).')
     .action(runs(() => import('./person/approve.ts').then(({ approveCommand }) => approveCommand)));
   addPersonCommand(
     program,
     'retry',
     'Continue a stopped rollout, retry the failed upgrades of a policy, or repeat the failed runs of a schedule.',
+    resourceArgument(['CollectorVersionPolicy', 'SearchExportSchedule']),
   ).action(runs(() => import('./person/rollout-request.ts').then(({ retryCommand }) => retryCommand)));
-  addPersonCommand(program, 'abort', 'Abort a rollout: start no more upgrades in it.').action(
+  addPersonCommand(program, 'abort', 'Abort a rollout: start no more upgrades in it.', ofPolicies).action(
     runs(() => import('./person/rollout-request.ts').then(({ abortCommand }) => abortCommand)),
   );
 }
@@ -352,7 +356,7 @@ function addForget(program: Command, runs: Runs): void {
   program
     .command('forget')
     .description('Discard the state of a resource whose manifest was deleted from a directory.')
-    .argument('<KIND/NAME>')
+    .addArgument(resourceArgument(kindNames))
     .requiredOption('--dir <dir>', 'Directory of manifests.')
     .option('-n, --namespace <namespace>', 'Namespace (default: the only one with this name).')
     .addHelpText('after', example('logfleet forget cvp/production --dir ./policies'))
@@ -362,7 +366,13 @@ function addForget(program: Command, runs: Runs): void {
 /** Adds the command `pause` or `resume`. */
 function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', description: string): void {
   const examples = [`logfleet ${name} sx/errors -n logging`, `logfleet ${name} --all`];
-  const command: Command = addPersonCommand(program, name, description, '[KIND/NAME]', ...examples)
+  const command: Command = addPersonCommand(
+    program,
+    name,
+    description,
+    resourceArgument(kindNames, '[KIND/NAME]'),
+    ...examples,
+  )
     .option('--all', 'All resources of the operator, in all namespaces.')
     .option(
       '--operator-namespace <namespace>',
@@ -403,10 +413,10 @@ function addPersonCommand(
   program: Command,
   name: string,
   description: string,
-  target = '<KIND/NAME>',
+  target: Argument,
   ...examples: readonly string[]
 ): Command {
-  const command = program.command(name).description(description).argument(target);
+  const command = program.command(name).description(description).addArgument(target);
   const lines = [`logfleet ${name} cvp/production -n logging`, `logfleet ${name} cvp/production --dir ./policies`];
   return addTargetOptions(command).addHelpText('after', example(...lines, ...examples));
 }

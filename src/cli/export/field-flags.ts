@@ -33,13 +33,18 @@ function kebab(path: string): string {
   return path.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Defines a flag with fixed values in any case. The default is `fallback`, or the first value. */
+/**
+ * Defines a flag with fixed values in any case. The default is `fallback`, or the first value. The help and the shell
+ * completion show the values.
+ */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
-  return field(path, value, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
+  const flag = field(path, value, `${help} (default: ${fallback}).`);
+  flag.option.choices(values).argParser((text) => {
     const meant = values.find((each) => each.toLowerCase() === text.toLowerCase());
     if (meant === undefined) throw new InvalidArgumentError(`Write ${values.join(' or ')}.`);
     return meant;
   });
+  return flag;
 }
 
 const fromHelp =
