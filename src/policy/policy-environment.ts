@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import type { Entry } from './ledger/ledger.ts';
+import { type EndingKind, type Entry, endingKinds } from './ledger/ledger.ts';
 import type { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -27,6 +27,9 @@ export interface PolicyEnvironment {
   readonly draining: () => boolean;
 }
 
+/** Endings that replace the ending `updated`, so no attempt has them as its outcome. */
+const endsLater: ReadonlySet<EndingKind> = new Set(['died', 'left']);
+
 /** Metric that counts the ended upgrade attempts of all policies by outcome. */
 export class AttemptCounter {
   readonly #attempts: Counter;
@@ -37,6 +40,8 @@ export class AttemptCounter {
       'Upgrade attempts that have ended, by outcome. Upgrades that other tools started are not counted.',
       ['outcome'],
     );
+    // Without the initial value 0, the increase of the counter would miss the first attempt with an outcome.
+    for (const outcome of endingKinds.filter((kind) => !endsLater.has(kind))) this.#attempts.add({ outcome }, 0);
   }
 
   /** Increments the counter if this change of a ledger entry ends an upgrade that logfleet started. */

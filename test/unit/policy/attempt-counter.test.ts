@@ -20,8 +20,17 @@ test('an ended attempt of this policy is counted by its outcome', () => {
   counter.changed(updated, ended('died'));
   counter.changed({ ...entry, open: { ...open, ours: false } }, updated);
   counter.changed(entry, undefined);
-  expect(Object.fromEntries(metrics.values)).toEqual({
-    'logfleet_upgrade_attempts_total{updated}': 1,
-    'logfleet_upgrade_attempts_total{failed}': 1,
-  });
+  expect([...metrics.values].filter(([, value]) => value !== 0)).toEqual([
+    ['logfleet_upgrade_attempts_total{updated}', 1],
+    ['logfleet_upgrade_attempts_total{failed}', 1],
+  ]);
+});
+
+test('the counter has the value 0 for each outcome before the first attempt ends', () => {
+  const metrics = new CountingMetrics();
+  expect(new AttemptCounter(metrics)).toBeDefined();
+  const outcomes = ['updated', 'failed', 'timedOut', 'refused', 'offline', 'invalid', 'unobservable'];
+  expect(Object.fromEntries(metrics.values)).toEqual(
+    Object.fromEntries(outcomes.map((outcome) => [`logfleet_upgrade_attempts_total{${outcome}}`, 0])),
+  );
 });
