@@ -319,6 +319,28 @@ describe('values.schema.json', () => {
     },
   );
 
+  test('refuses null for each value and for each group of values, and names it', async () => {
+    const paths = new Map(
+      leaves
+        .flatMap(({ path }) => path.map((_, index) => path.slice(0, index + 1)))
+        .map((path) => [path.join('/'), path]),
+    );
+    // If a group is null, Helm does not check the values in it. So each depth needs its own run.
+    const depths = Map.groupBy(paths.values(), (path) => path.length);
+    expect([...depths.keys()].sort()).toEqual([1, 2, 3]);
+    for (const [, paths] of depths) {
+      const values = paths.reduce<object>((former, path) => withValue(former, path, null), {});
+      const { status, stderr } = await helm(['template', 'logfleet', chart], values);
+      const missing = [...stderr.matchAll(/^- at '(.*)': missing propert(?:y|ies) (.*)$/gm)].flatMap(
+        ([, group = '', names = '']) => names.split(', ').map((name) => `${group}/${name.replaceAll("'", '')}`),
+      );
+      expect({ status, missing: missing.sort() }).toEqual({
+        status: 1,
+        missing: paths.map((path) => `/${path.join('/')}`).sort(),
+      });
+    }
+  });
+
   test.each([
     ['replica', { replica: 2 }],
     ['size', { exportVolume: { size: 'large' } }],
@@ -336,6 +358,12 @@ describe('values.schema.json', () => {
     ['resources', { resources: { limit: { memory: '1Gi' } } }],
     ['affinity', { affinity: { nodeAfinity: {} } }],
     ['tolerations', { tolerations: [{ key: 'dedicated', operater: 'Exists' }] }],
+    ['tolerations/0/key', { tolerations: [{ key: 5 }] }],
+    ['tolerations/0/tolerationSeconds', { tolerations: [{ key: 'dedicated', tolerationSeconds: '5' }] }],
+    ['priorityClassName', { priorityClassName: 'Bad Name' }],
+    ['storageClassName', { exportVolume: { enabled: true, storageClassName: 'Bad Name' } }],
+    ['extraVolumes', { exportVolume: { enabled: true }, extraVolumes: [{ name: 'exports', emptyDir: {} }] }],
+    ['extraVolumes', { extraVolumes: ['twice', 'twice'].map((name) => ({ name, emptyDir: {} })) }],
     ['operator.install', { crds: { install: false }, operator: { install: false } }],
   ])('refuses a wrong %s, and names it', async (name, values) => {
     const { status, stderr } = await helm(['template', 'logfleet', chart], values);
