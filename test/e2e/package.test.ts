@@ -20,7 +20,7 @@ import { pageHtml } from '../../src/cli/ui/page-html.ts';
 import { test } from './support/end-to-end.ts';
 import { exportManifest, gcsPlace, s3Place, stopStores } from './support/exports.ts';
 import { runToEnd } from './support/program.ts';
-import { logs } from './support/simulator.ts';
+import { logs, oldVersion, Simulator } from './support/simulator.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const mtime = new Date('2026-11-01T00:00:00Z');
@@ -103,10 +103,55 @@ describe('the npm package', () => {
     ['manifests'],
     ['manifests', '--export-jobs'],
     ['validate', 'examples'],
+    ['completion', 'bash'],
     ['no-such-command'],
   ])('logfleet %s gives the same result as in the checkout', async (args) => {
     const inRoot = (options: object) => runToEnd(args, { cwd: root, ...options });
     expect(await inRoot({ launcher })).toEqual(await inRoot({}));
+  });
+
+  test('runs each command of a rollout', async ({ manifests, start }) => {
+    const groups = { web: { name: 'web-#', count: 3, version: oldVersion, upgrade: { duration: '1s' } } };
+    const users = { me: { keys: { me: 'secret' } } };
+    await manifests.write('simulator.json', JSON.stringify({ ...Simulator.scenario, groups, users }));
+    const simulator = await start(['simulate', '--scenario', join(manifests.path, 'simulator.json')], { launcher });
+    const { baseURL, caFile } = JSON.parse(await simulator.line(/^\{/));
+    await manifests.delete('simulator.json');
+    const env = {
+      LOGFLEET_BASE_URL: baseURL,
+      LOGFLEET_CA_FILE: caFile,
+      LOGFLEET_ACCESS_ID: 'me',
+      LOGFLEET_ACCESS_KEY: 'secret',
+    };
+    const command = (...args: readonly string[]) => runToEnd(args, { launcher, env });
+    const ofPolicy = (name: string, ...flags: readonly string[]) =>
+      command(name, 'cvp/production', '--dir', manifests.path, ...flags);
+    const succeeds = (stdout: string) => ({ status: 0, stdout: expect.stringContaining(stdout) });
+
+    const stages = [
+      { name: 'canary', size: 1, soakDuration: '0s' },
+      { name: 'rest', approval: 'Required' },
+    ];
+    await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
+    expect(await command('fleet', '-o', 'csv')).toMatchObject(succeeds('web-3'));
+    expect(await command('plan', manifests.path)).toMatchObject(succeeds('3 collectors'));
+    const operator = await start(['run', manifests.path, '--watch', '--grace', '1s'], { launcher, env });
+    await operator.line(/AwaitingApproval/);
+    expect(await command('get', 'cvp', '--dir', manifests.path)).toMatchObject(succeeds('AwaitingApproval'));
+    expect(await ofPolicy('pause')).toMatchObject(succeeds('paused'));
+    await operator.line(/: Paused;/);
+    expect(await ofPolicy('resume')).toMatchObject(succeeds('resumed'));
+    expect(await ofPolicy('abort')).toMatchObject(succeeds('aborted rollout'));
+    await operator.line(/: Aborted;/);
+    expect(await ofPolicy('retry')).toMatchObject(succeeds('continues'));
+    expect(await ofPolicy('approve', '--stage', 'rest')).toMatchObject(succeeds('approved stage rest'));
+    await operator.line(/AllUpdated/);
+    operator.signal('SIGTERM');
+    await operator.ended;
+    await manifests.delete('production.yaml');
+    expect(await ofPolicy('forget')).toMatchObject(succeeds('discards the state'));
+    simulator.signal('SIGTERM');
+    expect(await simulator.ended).toMatchObject({ status: 0 });
   });
 
   test('serves the page of the checkout', async () => {
