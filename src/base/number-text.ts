@@ -12,7 +12,12 @@ export function wordFor(count: number, one: string, several: string): string {
   return count === 1 ? one : several;
 }
 
+/** Returns the regular plural of a noun: `files`, `searches`, `classes`, `boxes`, `hashes`. */
+export function pluralOf(noun: string): string {
+  return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
+}
+
 /** Renders a number with its noun: `1 file`, `2 files`. */
-export function counted(count: number, noun: string, several = `${noun}s`): string {
+export function counted(count: number, noun: string, several = pluralOf(noun)): string {
   return `${count} ${wordFor(count, noun, several)}`;
 }

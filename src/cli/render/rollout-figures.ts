@@ -153,13 +153,18 @@ function renderRecovery(
   }
 }
 
-/** Returns the state of a stage as one word. If the stage is in its soak, the remaining time follows. */
-export function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: number): string {
-  if (state !== 'Soaking' || soakedUntil === undefined) return state;
+/**
+ * Renders the state of a stage. If the stage is in its soak, the remaining time follows.
+ *
+ * @param stateText text of the state; by default, its name in the status
+ */
+export function renderStageState(stage: StageStatus, nowMs: number, stateText: string = stage.state): string {
+  const { state, soakedUntil, analysis } = stage;
+  if (state !== 'Soaking' || soakedUntil === undefined) return stateText;
   const leftMs = Date.parse(soakedUntil) - nowMs;
-  if (leftMs > 0) return `${state}, ${renderAge(leftMs)} left`;
+  if (leftMs > 0) return `${stateText}, ${renderAge(leftMs)} left`;
   const lastCheck = analysis ? 'message analysis' : 'a last listing';
-  return `${state}, ${lastCheck}`;
+  return `${stateText}, ${lastCheck}`;
 }
 
 export function renderCounts(stage: StageStatus): string {

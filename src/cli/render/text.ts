@@ -2,7 +2,7 @@
  * Formats text for terminals: colours, widths, ages, times, numbers and sizes. `printable` removes control characters
  * from texts that other programs or users wrote.
  */
-import { groupedText, wordFor } from '../../base/number-text.ts';
+import { groupedText, pluralOf, wordFor } from '../../base/number-text.ts';
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
 
@@ -93,12 +93,17 @@ export function renderAgeSince(time: string | undefined, nowMs: number): string 
 }
 
 /**
- * Renders the remaining time, such as `done in about 5m`. Undefined if there is no estimate, or if the estimated end
- * has passed.
+ * Renders the remaining time, such as `about 5m`. Undefined if there is no estimate, or if the estimated end has passed.
  */
-export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
+export function renderTimeLeft(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
-  return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
+  return leftMs < 1_000 ? undefined : `about ${renderAge(leftMs)}`;
+}
+
+/** Renders the remaining time as a part of a sentence, such as `done in about 5m`. Undefined if it is unknown. */
+export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
+  const timeLeft = renderTimeLeft(estimatedEnd, nowMs);
+  return timeLeft === undefined ? undefined : `done in ${timeLeft}`;
 }
 
 function inTwo(large: number, largeUnit: string, small: number, smallUnit: string): string {
@@ -126,7 +131,7 @@ const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
 /** Renders a number with its noun, such as `1,234,567 rows` or `1 row`. */
 export function renderCount(count: number, noun: string): string {
-  return `${groupedText(count)} ${wordFor(count, noun, `${noun}s`)}`;
+  return `${groupedText(count)} ${wordFor(count, noun, pluralOf(noun))}`;
 }
 
 /** Renders a size, such as `512 B`, `1.4 MiB` or `240 GiB`. */

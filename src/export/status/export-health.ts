@@ -133,7 +133,7 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
 /** Returns a sentence about files that cannot be removed; empty if there are none. */
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
-  const files = counted(count, 'unneeded file', 'unneeded files');
+  const files = counted(count, 'unneeded file');
   return ` The store keeps ${files} until their retention ends.`;
 }
 
@@ -173,8 +173,7 @@ function raiseText(limit: string, { rowsGoTo }: ExportWording): string {
 function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
   if (pausedBy === undefined || view?.stage === 'finishing') return undefined;
   const running = view?.searches ?? 0;
-  const rest =
-    running === 0 ? '' : ` ${counted(running, 'running search', 'running searches')} will be read to the end.`;
+  const rest = running === 0 ? '' : ` ${counted(running, 'running search')} will be read to the end.`;
   const message = `Paused by ${pausedBy}: no new search starts.${rest}`;
   return { ...noFlags, ready: 'Unknown', reason: reasons.paused, message };
 }

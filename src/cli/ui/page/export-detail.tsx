@@ -4,7 +4,7 @@ import type { SearchExportStatus } from '../../../api/generated/search-export.ts
 import type { SearchExport } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../api/time-range.ts';
 import { renderDuration } from '../../../base/duration.ts';
-import { renderBytes, renderCount, renderEnd, renderMinute } from '../../render/text.ts';
+import { renderBytes, renderCount, renderMinute, renderTimeLeft } from '../../render/text.ts';
 import { Histogram, Keys, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
 import { useNow } from './clock.ts';
 import { Ago, exportSegments, Minute, Pairs, Section, Table, TableSection } from './parts.tsx';
@@ -40,7 +40,7 @@ function ExportFigures({ status: { progress, estimatedCompletionTime } }: { stat
         ['Files', renderBytes(bytesWritten)],
         ['Intervals', `${intervalsDone.toLocaleString('en-US')} of ${intervalsPlanned.toLocaleString('en-US')}`],
         ['Speed', rowsPerSecond === undefined ? undefined : `${rowsPerSecond.toLocaleString('en-US')} rows/s`],
-        ['Remaining time', renderEnd(estimatedCompletionTime, nowMs)?.replace('done in ', '')],
+        ['Remaining time', renderTimeLeft(estimatedCompletionTime, nowMs)],
       ]}
     />
   );
@@ -61,7 +61,7 @@ function Coverage({ status }: { status: SearchExportStatus }) {
     ...incomplete.map(({ from, to, reason }) => spanOf(from, to, 'failed', `not proven: ${reason}`)),
   ];
   const isKnown = spans.length > 0;
-  const label = `${progress.coveredPercent}% of the time range exported, ${renderCount(jobs.length, 'running search').replace('searchs', 'searches')}, ${renderCount(incomplete.length, 'incomplete interval')}`;
+  const label = `${progress.coveredPercent}% of the time range exported, ${renderCount(jobs.length, 'running search')}, ${renderCount(incomplete.length, 'incomplete interval')}`;
   return (
     <Section title="Coverage">
       {isKnown ? (

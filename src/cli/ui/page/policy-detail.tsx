@@ -15,12 +15,15 @@ import {
   renderStageState,
   renderWindow,
 } from '../../render/rollout-figures.ts';
-import { renderEnd } from '../../render/text.ts';
+import { renderTimeLeft } from '../../render/text.ts';
 import { Legend, type Segment, StackedBar } from './charts.tsx';
 import { useNow } from './clock.ts';
 import { Ago, collectorSegments, Pairs, Section, TableSection } from './parts.tsx';
 
 const shownVersions = 8;
+
+/** Texts of the states that consist of several words. */
+const stateTexts: Partial<Record<StageStatus['state'], string>> = { AwaitingApproval: 'Awaiting approval' };
 
 export function PolicyDetail({ policy }: { policy: CollectorVersionPolicy }) {
   const { status = {}, spec } = policy;
@@ -79,7 +82,7 @@ function RolloutFigures({ policy: { spec, status = {} } }: { policy: CollectorVe
           ['Updated', summary?.updated],
           ['In progress', collectors && String(collectors.inProgress)],
           ['Failed', collectors && String(collectors.failed)],
-          ['Remaining time', renderEnd(rollout?.estimatedCompletionTime, nowMs)?.replace('done in ', '')],
+          ['Remaining time', renderTimeLeft(rollout?.estimatedCompletionTime, nowMs)],
         ]}
       />
       {status.nextWindow && <p class="window muted">{sentence(renderWindow(status, nowMs))}</p>}
@@ -118,7 +121,7 @@ function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: bool
   return (
     <li class="stage" data-state={state} aria-current={isCurrent ? 'step' : undefined}>
       <p class="stage-name">{name}</p>
-      <p class="stage-state">{renderStageState(stage, nowMs).replace('AwaitingApproval', 'Awaiting approval')}</p>
+      <p class="stage-state">{renderStageState(stage, nowMs, stateTexts[state])}</p>
       <StackedBar segments={segments} />
       <p class="stage-counts">{renderCounts(stage)}</p>
       <Soak stage={stage} soak={soak} nowMs={nowMs} />

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { StageAnalysisStatus, StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
-import { renderCounts, renderStageBar, renderStages } from '../../../../src/cli/render/rollout-figures.ts';
+import {
+  renderCounts,
+  renderStageBar,
+  renderStageState,
+  renderStages,
+} from '../../../../src/cli/render/rollout-figures.ts';
 import { paintWith, widthOf } from '../../../../src/cli/render/text.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 
@@ -31,6 +36,13 @@ describe('renderStages', () => {
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last listing');
     expect(shown([stage('a', 'Soaking')])[0]).toMatch(/^a {2}Soaking {2}\[/);
     expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('90s');
+  });
+
+  it('shows another text of a state', () => {
+    expect(renderStageState(stage('a', 'AwaitingApproval'), nowMs)).toBe('AwaitingApproval');
+    expect(renderStageState(stage('a', 'AwaitingApproval'), nowMs, 'Awaiting approval')).toBe('Awaiting approval');
+    const soaking = stage('a', 'Soaking', { soakedUntil: ago(-90) });
+    expect(renderStageState(soaking, nowMs, 'In soak')).toBe('In soak, 90s left');
   });
 
   it('shows the message analysis below its stage', () => {
