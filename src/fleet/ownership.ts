@@ -22,7 +22,7 @@ export interface Claimant {
 }
 
 export interface Flight {
-  /** Kubernetes uid of the UpgradePolicy that started the upgrade. */
+  /** Kubernetes uid of the CollectorVersionPolicy that started the upgrade. */
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
