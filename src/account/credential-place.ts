@@ -1,5 +1,6 @@
 /** Source of credentials: a Secret, or environment variables that replace the Secret. */
 import { keyText } from '../base/key-text.ts';
+import { listText } from '../base/list-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
 import { type CredentialMember, requiredMembers } from './credential-rules.ts';
@@ -45,15 +46,15 @@ export function renderPlace({ kind, key }: CredentialPlace): string {
 }
 
 export function renderAbsent({ kind, key }: CredentialPlace): string {
-  const requiredKeys = listOf(requiredMembers);
+  const requiredKeys = listText(requiredMembers);
   if (kind === 'secret') return `${secretOf(key)} does not exist: create it with the keys ${requiredKeys}`;
-  return `There are no credentials: set ${listOf(requiredVariables)}, or create ${secretOf(key)} with the keys ${requiredKeys}`;
+  return `There are no credentials: set ${listText(requiredVariables)}, or create ${secretOf(key)} with the keys ${requiredKeys}`;
 }
 
 export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
-  if (kind === 'secret') return `${secretOf(key)} lacks ${listOf(missing)}: add the missing keys to the Secret`;
-  const names = listOf(missing.map((member) => variables[member]));
-  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, although other variables are: set all of ${listOf(requiredVariables)}`;
+  if (kind === 'secret') return `${secretOf(key)} lacks ${listText(missing)}: add the missing keys to the Secret`;
+  const names = listText(missing.map((member) => variables[member]));
+  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, although other variables are: set all of ${listText(requiredVariables)}`;
 }
 
 /** Message for credentials that the service rejected with 401. */
@@ -69,8 +70,4 @@ const requiredVariables = requiredMembers.map((member) => variables[member]);
 
 function secretOf(key: ResourceKey): string {
   return `Secret ${keyText(key)}`;
-}
-
-function listOf(names: readonly string[]): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

@@ -21,6 +21,7 @@ import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
+import { listText } from '../../base/list-text.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
@@ -395,15 +396,10 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = names;
   const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
-    `The operators in the namespaces ${listOf(names)} manage this resource. ` +
-    `The operator in ${first} acts, because it came first; the ${noun} in ${listOf(others)} ${verb}. ` +
+    `The operators in the namespaces ${listText(names)} manage this resource. ` +
+    `The operator in ${first} acts, because it came first; the ${noun} in ${listText(others)} ${verb}. ` +
     'Keep one of the operators, or give them different --namespaces.'
   );
-}
-
-/** Joins names: `a`, `a and b`, `a, b and c`. */
-function listOf(names: readonly string[]): string {
-  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 /** Compares two entries by `since`, then by name. The operator whose entry comes first acts on the resource. */
