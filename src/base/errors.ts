@@ -74,6 +74,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Returns whether a file operation failed because a file or folder of its path does not exist. */
+export function isFileAbsent(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
+}
+
 /** Returns the code of a system error, such as `ENOENT`. Returns undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -1,5 +1,5 @@
 /** Classifies errors of the file system, and adds a remedy for users. */
-import { LogfleetError, messageOf } from '../../base/errors.ts';
+import { LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
 interface DiskFailure {
@@ -29,13 +29,8 @@ const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 /** Returns an error with a remedy. `act` is the action that failed, such as `write`. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
-  const code = codeOf(cause) ?? '';
+  const code = systemCode(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;
   const reason = messageOf(cause).replace(ownPlace, '');
   return destinationError(failure, `cannot ${act} ${path}: ${reason}; ${advice}`, cause);
-}
-
-/** Returns the error code of the file system, such as `ENOENT`. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -7,8 +7,9 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isFileAbsent, systemCode } from '../../base/errors.ts';
 import { destinationError } from '../destination-error.ts';
-import { codeOf, diskError } from './disk-error.ts';
+import { diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
 // `O_NONBLOCK` prevents the process from hanging when the file is a named pipe.
@@ -43,7 +44,7 @@ export class Folder {
     try {
       return await Folder.#held(path, await open(path, folderFlags));
     } catch (cause) {
-      if (isAbsent(cause)) return undefined;
+      if (isFileAbsent(cause)) return undefined;
       throw diskError('open', path, cause);
     }
   }
@@ -62,9 +63,9 @@ export class Folder {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
     } catch (cause) {
-      if (codeOf(cause) === 'ENOENT') return undefined;
+      if (systemCode(cause) === 'ENOENT') return undefined;
       await this.#refuseLink(name);
-      if (codeOf(cause) === 'ENOTDIR') return undefined;
+      if (systemCode(cause) === 'ENOTDIR') return undefined;
       throw diskError('open', join(this.path, name), cause);
     }
   }
@@ -78,7 +79,7 @@ export class Folder {
       await mkdir(this.#at(name), { mode: folderMode });
       await this.sync();
     } catch (cause) {
-      if (codeOf(cause) !== 'EEXIST') throw diskError('make', path, cause);
+      if (systemCode(cause) !== 'EEXIST') throw diskError('make', path, cause);
     }
     const folder = await this.enter(name);
     if (!folder) throw destinationError('damaged', `${path} is not a folder: move it away to continue the export`);
@@ -95,7 +96,7 @@ export class Folder {
     try {
       file = await open(this.#at(name), readFlags);
     } catch (cause) {
-      if (codeOf(cause) === 'ENOENT') return undefined;
+      if (systemCode(cause) === 'ENOENT') return undefined;
       await this.#refuseLink(name);
       throw diskError('read', path, cause);
     }
@@ -127,7 +128,7 @@ export class Folder {
     try {
       return await lstat(this.#at(name), { bigint: true });
     } catch (cause) {
-      if (isAbsent(cause)) return undefined;
+      if (isFileAbsent(cause)) return undefined;
       throw diskError('read', join(this.path, name), cause);
     }
   }
@@ -138,7 +139,7 @@ export class Folder {
       await unlink(this.#at(name));
       return true;
     } catch (cause) {
-      if (isAbsent(cause)) return false;
+      if (isFileAbsent(cause)) return false;
       throw diskError('remove', join(this.path, name), cause);
     }
   }
@@ -160,7 +161,7 @@ export class Folder {
     try {
       await this.#handle.sync();
     } catch (cause) {
-      if (['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(codeOf(cause) ?? '')) return;
+      if (['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(systemCode(cause) ?? '')) return;
       throw diskError('write', this.path, cause);
     }
   }
@@ -182,8 +183,4 @@ export class Folder {
       `${path} is a symbolic link, which logfleet does not follow: put the folder or file itself there`,
     );
   }
-}
-
-function isAbsent(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '');
 }

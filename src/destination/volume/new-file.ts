@@ -5,9 +5,10 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { systemCode } from '../../base/errors.ts';
 import { destinationError } from '../destination-error.ts';
 import type { Writer } from '../writer.ts';
-import { codeOf, diskError } from './disk-error.ts';
+import { diskError } from './disk-error.ts';
 import type { Folder } from './folder.ts';
 import { heartbeatMs, temporaryName } from './leftovers.ts';
 
@@ -73,7 +74,7 @@ export class NewFile {
       return 'placed';
     } catch (cause) {
       const path = join(this.#options.folder.path, this.#options.target);
-      const code = codeOf(cause) ?? '';
+      const code = systemCode(cause) ?? '';
       if (code === 'EEXIST') return (await this.#isPlaced()) ? 'placed' : 'exists';
       if (code === 'ENOENT')
         throw destinationError(

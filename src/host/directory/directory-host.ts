@@ -7,7 +7,7 @@ import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderExplanation, renderFinding } from '../../api/finding.ts';
 import { referenceOf } from '../../api/kinds.ts';
-import { failure } from '../../base/errors.ts';
+import { failure, isFileAbsent } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { SecretText } from '../../base/secret-text.ts';
@@ -16,7 +16,7 @@ import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { EventSink, Host, OperatorSettings, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
-import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
+import { makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
@@ -181,7 +181,7 @@ async function existingDirectory(directory: string): Promise<string> {
   try {
     if ((await stat(directory)).isDirectory()) return await realpath(directory);
   } catch (error) {
-    if (!isAbsent(error)) throw error;
+    if (!isFileAbsent(error)) throw error;
   }
   throw failure('stall', 'host.directory', `${directory} is not a directory; name a directory of manifests`);
 }

@@ -6,7 +6,7 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { failure, type LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
+import { failure, isFileAbsent, type LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
 import { type StateDirectory, stateFolderName } from './state-directory.ts';
 
 let writes = 0;
@@ -40,7 +40,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    if (isAbsent(cause)) return undefined;
+    if (isFileAbsent(cause)) return undefined;
     throw diskError('read', path, cause);
   }
 }
@@ -53,7 +53,7 @@ export async function listFolder(path: string): Promise<readonly string[]> {
   try {
     return (await readdir(path)).filter((name) => !name.startsWith('.')).sort();
   } catch (cause) {
-    if (isAbsent(cause)) return [];
+    if (isFileAbsent(cause)) return [];
     throw diskError('read', path, cause);
   }
 }
@@ -64,7 +64,7 @@ export async function removeDurably(path: string): Promise<void> {
     await rm(path, { recursive: true, force: true });
     await syncFolder(dirname(path));
   } catch (cause) {
-    if (!isAbsent(cause)) throw diskError('remove', path, cause);
+    if (!isFileAbsent(cause)) throw diskError('remove', path, cause);
   }
 }
 
@@ -72,7 +72,7 @@ export async function removeDurably(path: string): Promise<void> {
 export async function copyDurably(from: string, to: string): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
     if (systemCode(cause) === 'ENOTDIR') return undefined;
-    if (isAbsent(cause)) return [];
+    if (isFileAbsent(cause)) return [];
     throw diskError('read', from, cause);
   });
   if (entries) for (const { name } of entries) await copyDurably(join(from, name), join(to, name));
@@ -137,10 +137,6 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-export function isAbsent(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }
 
 export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause: unknown): LogfleetError {

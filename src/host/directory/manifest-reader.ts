@@ -14,9 +14,9 @@ import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { decodeManifestText, maxManifestLength } from '../../api/manifest-file.ts';
 import { pausedByConfigMap } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
-import { asLogfleetError, messageOf } from '../../base/errors.ts';
+import { asLogfleetError, isFileAbsent, messageOf } from '../../base/errors.ts';
 import { type FoundSettings, identifySettings, type Place, type UnusableManifest } from './directory-settings.ts';
-import { isAbsent, isFolder } from './durable-file.ts';
+import { isFolder } from './durable-file.ts';
 import {
   type FileMemories,
   type FileMemory,
@@ -484,7 +484,7 @@ async function listEntries(folder: string, isRoot: boolean) {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
     if (isRoot) throw error;
-    return isAbsent(error) ? [] : { error };
+    return isFileAbsent(error) ? [] : { error };
   }
 }
 
@@ -498,7 +498,7 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
   } catch (error) {
     // A listed file that cannot be opened is usually a link to a missing file. It counts as unreadable, because its
     // resources would otherwise count as deleted.
-    const isGone = isAbsent(error) && !(await isListed(absolutePath));
+    const isGone = isFileAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }
 }

@@ -17,12 +17,12 @@ import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
-import { failure, LogfleetError, systemCode } from '../../base/errors.ts';
+import { failure, isFileAbsent, LogfleetError, systemCode } from '../../base/errors.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
-import { diskError, isAbsent, makeState } from './durable-file.ts';
+import { diskError, makeState } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
 
 export const heartbeatMs = 5_000;
@@ -165,7 +165,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     return true;
   } catch (error) {
     // ENOENT means that another process has taken the lock and deleted the temporary file of this process.
-    if (systemCode(error) === 'EEXIST' || isAbsent(error)) return false;
+    if (systemCode(error) === 'EEXIST' || isFileAbsent(error)) return false;
     throw error;
   } finally {
     await rm(draft, { force: true });
@@ -182,7 +182,7 @@ async function moveAside(path: string, dead: Holder | 'unreadable', token: strin
     await rename(path, aside);
     if (!isSame(await readHolder(aside), dead)) await link(aside, path);
   } catch (error) {
-    if (!isAbsent(error) && systemCode(error) !== 'EEXIST') throw error;
+    if (!isFileAbsent(error) && systemCode(error) !== 'EEXIST') throw error;
   } finally {
     await rm(aside, { force: true });
   }
@@ -207,7 +207,7 @@ async function changeTime(path: string): Promise<number> {
   try {
     return (await stat(path)).mtimeMs;
   } catch (error) {
-    if (isAbsent(error)) return 0;
+    if (isFileAbsent(error)) return 0;
     throw error;
   }
 }
@@ -216,7 +216,7 @@ async function readHolder(path: string): Promise<Holder | 'unreadable' | 'absent
   try {
     return decodeHolder(await readFile(path, 'utf8')) ?? 'unreadable';
   } catch (error) {
-    if (isAbsent(error)) return 'absent';
+    if (isFileAbsent(error)) return 'absent';
     throw error;
   }
 }
