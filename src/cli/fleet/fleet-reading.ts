@@ -8,6 +8,7 @@ import { failure, type LogfleetError, mayPass } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { Collector, UpgradeService } from '../../service/collectors/upgrade-service.ts';
+import { patienceMs } from '../service-reading.ts';
 
 export interface FleetReadingOptions {
   readonly service: UpgradeService;
@@ -26,9 +27,6 @@ export interface ReadFleet {
    */
   readonly omittedVersion: string | undefined;
 }
-
-/** Maximum time in ms for which failures of the log service are retried. */
-const patienceMs = 30_000;
 
 /**
  * Reads all collectors. Rejects if a user must fix an error, if the service fails for too long, after the timeout, or

@@ -1,35 +1,28 @@
 /** `logfleet fleet [SELECTOR]`: lists the collectors of the log service and their versions. Writes nothing. */
 
 import { Accounts } from '../../account/accounts.ts';
-import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import type { Ports } from '../../base/ports.ts';
-import { systemRandom } from '../../base/random.ts';
 import { TroubleLines } from '../../base/trouble-lines.ts';
-import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { alwaysLeading } from '../memory-host.ts';
-import { serviceConnect } from '../operator.ts';
 import type { FleetOptions } from '../options.ts';
 import { printable } from '../render/text.ts';
+import { defaultTimeoutMs, readOverTls, type ServiceReading } from '../service-reading.ts';
 import { type OpenFleetPlace, openFleetPlace } from './fleet-place.ts';
 import { type ReadFleet, readFleet } from './fleet-reading.ts';
 import { type FleetTarget, fleetTarget } from './fleet-target.ts';
 import { byName, fleetCsv, fleetDocument, renderFleet, type ShownFleet } from './fleet-view.ts';
 
-interface FleetDependencies extends Pick<Ports, 'clock' | 'random'> {
+interface FleetDependencies extends ServiceReading {
   readonly open: OpenFleetPlace;
-  readonly connect: Connect;
 }
-
-const defaultTimeoutMs = 10 * 60_000;
 
 export async function fleetCommand(
   selector: string | undefined,
   options: FleetOptions,
   context: CommandContext,
-  dependencies: FleetDependencies = overTls(context),
+  dependencies: FleetDependencies = { ...readOverTls(context), open: openFleetPlace },
 ): Promise<number> {
   const place = await dependencies.open(options, context);
   try {
@@ -41,15 +34,6 @@ export async function fleetCommand(
     await place.close();
   }
   return exitStatus.ok;
-}
-
-function overTls({ env }: CommandContext): FleetDependencies {
-  return {
-    open: openFleetPlace,
-    connect: serviceConnect(noMetrics, silentLogger, env),
-    clock: systemClock,
-    random: systemRandom,
-  };
 }
 
 async function readFrom(

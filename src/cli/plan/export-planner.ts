@@ -22,6 +22,7 @@ import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { holds } from '../render/condition-lines.ts';
+import { patienceMs } from '../service-reading.ts';
 import { type Problem, problemOf, timedOut } from './planner.ts';
 
 interface ExportPlanningOptions {
@@ -77,8 +78,6 @@ interface PlannedDigest {
   readonly bytes: number | undefined;
 }
 
-/** Maximum time in ms for which failures of the log service are retried. */
-const patienceMs = 30_000;
 const retryDelayMs = 2_000;
 /** Margin in ms for differences between the local clock and the service's clock, which shows whole seconds (E11). */
 export const clockMarginMs = 2_000;

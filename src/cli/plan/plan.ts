@@ -7,24 +7,21 @@ import type { PlacedFinding } from '../../api/finding.ts';
 import type { AnyResource, ResourceOf } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
-import { systemClock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
-import { systemRandom } from '../../base/random.ts';
 import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
-import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { decodeSources, printFindings, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../memory-host.ts';
-import { serviceConnect } from '../operator.ts';
 import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { printable } from '../render/text.ts';
+import { defaultTimeoutMs, readOverTls, type ServiceReading } from '../service-reading.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ExportOutlook, planExports } from './export-planner.ts';
 import { hasChanges, planDocument } from './plan-document.ts';
@@ -37,17 +34,14 @@ import { hasRunsLeft, runsOf, type ScheduleOutlook } from './schedule-planner.ts
 
 type PlanPorts = Pick<Ports, 'clock' | 'random'>;
 
-interface PlanDependencies extends PlanPorts {
+interface PlanDependencies extends ServiceReading {
   readonly open: OpenPlace;
-  readonly connect: Connect;
 }
 
 interface Plans extends Planned {
   readonly exports: readonly ExportOutlook[];
   readonly schedules: readonly ScheduleOutlook[];
 }
-
-const defaultTimeoutMs = 10 * 60_000;
 
 /**
  * Runs `logfleet plan`. Returns exit status 2 for an invalid manifest, and 1 for a failed plan. With `--exit-code`,
@@ -57,7 +51,7 @@ export async function planCommand(
   files: readonly string[],
   options: PlanOptions,
   context: CommandContext,
-  dependencies: PlanDependencies = overTls(context),
+  dependencies: PlanDependencies = { ...readOverTls(context), open: openPlace },
 ): Promise<number> {
   const sources = await readSources(files, context);
   const findings = printFindings(sources, context);
@@ -84,15 +78,6 @@ export async function planCommand(
 /** Returns the plan of each schedule's sample run. */
 function outlooksOf(schedules: readonly ScheduleOutlook[]): readonly ExportOutlook[] {
   return schedules.flatMap(({ outlook }) => outlook ?? []);
-}
-
-function overTls({ env }: CommandContext): PlanDependencies {
-  return {
-    clock: systemClock,
-    random: systemRandom,
-    connect: serviceConnect(noMetrics, silentLogger, env),
-    open: openPlace,
-  };
 }
 
 async function plan(

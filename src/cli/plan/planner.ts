@@ -20,6 +20,7 @@ import type { Ready, Unready } from '../../policy/gather.ts';
 import { planRollout, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import type { NextBuild } from '../../policy/rollout/target.ts';
+import { patienceMs } from '../service-reading.ts';
 
 export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;
@@ -55,8 +56,6 @@ export interface Planned {
   readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
-/** Maximum time in ms for which failures of the log service are retried. */
-const patienceMs = 30_000;
 const workers = 16;
 
 /** Plans the policies. Rejects on abort and on unexpected errors. */

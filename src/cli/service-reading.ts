@@ -1,0 +1,23 @@
+/** Shared by the commands that read from the log service without changing anything: `plan` and `fleet`. */
+import { systemClock } from '../base/clock.ts';
+import { silentLogger } from '../base/log.ts';
+import { noMetrics } from '../base/metrics.ts';
+import type { Ports } from '../base/ports.ts';
+import { systemRandom } from '../base/random.ts';
+import type { Connect } from '../service/connect.ts';
+import type { CommandContext } from './context.ts';
+import { serviceConnect } from './operator.ts';
+
+export interface ServiceReading extends Pick<Ports, 'clock' | 'random'> {
+  readonly connect: Connect;
+}
+
+/** Maximum time in ms for which failures of the log service are retried. */
+export const patienceMs = 30_000;
+/** Default of `--timeout`, in ms. */
+export const defaultTimeoutMs = 10 * 60_000;
+
+/** Reads over TLS, with the clock and randomness of the system. */
+export function readOverTls({ env }: CommandContext): ServiceReading {
+  return { clock: systemClock, random: systemRandom, connect: serviceConnect(noMetrics, silentLogger, env) };
+}
