@@ -1,6 +1,7 @@
 /** Validates scenarios by the JSON Schema and by rules that the schema cannot express. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../src/base/duration.ts';
+import { isRecord } from '../src/base/record.ts';
 import { accessIdProblem } from './credentials.ts';
 import { faultProblems } from './fault-check.ts';
 import { mergePatch } from './merge-patch.ts';
@@ -204,17 +205,13 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if ((upgrade ?? setVersion) !== undefined && collectors === undefined) {
       return [{ path: ['events', name], text: "names no collectors; write collectors: ['*'] for all of them" }];
     }
-    if (isObject(patch?.logs) && 'files' in patch.logs) {
+    if (isRecord(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
     // The event's patch must not make the scenario invalid, so the patched scenario is checked too.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 /** Returns whether any collector in the scenario sends messages. Such a scenario must not have `logs`. */

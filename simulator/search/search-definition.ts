@@ -2,6 +2,7 @@
  * Reads and checks the request body for a new search job. If the body has several problems, returns the problem that
  * comes first in docs/simulator.md.
  */
+import { isRecord } from '../../src/base/record.ts';
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
 import { QueryError } from '../query/query-error.ts';
@@ -39,7 +40,7 @@ export function readBody(text: string): RequestBody | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 

@@ -1,4 +1,5 @@
 /** The four operations on collectors (sections 4.6 to 4.9 of docs/service.md). */
+import { isRecord } from '../../src/base/record.ts';
 import { jsonAnswer } from '../answer.ts';
 import { type Call, type Outcome, refuse } from '../call.ts';
 import { decimalId, parseLosslessJson } from '../lossless-json.ts';
@@ -103,8 +104,8 @@ export function readTaskDefinition(body: string): TaskDefinition | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const { collectorId, toVersion } = value as { readonly collectorId?: unknown; readonly toVersion?: unknown };
+  if (!isRecord(value)) return undefined;
+  const { collectorId, toVersion } = value;
   return {
     collectorId: decimalId(collectorId),
     toVersion:

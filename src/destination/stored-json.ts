@@ -4,6 +4,7 @@
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
+import { isRecord } from '../base/record.ts';
 import type { Destination } from './destination.ts';
 import { destinationError, disappeared } from './destination-error.ts';
 
@@ -193,7 +194,7 @@ function required<T>(place: ValuePlace, value: unknown, decode: Decoder<T>): T {
 }
 
 function membersOf({ object, path }: ValuePlace, value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
   throw damaged(object, `${path === '' ? 'it' : path} is not an object`);
 }
 

@@ -1,4 +1,5 @@
 /** One line of a log file: a JSON object with `_raw`, `_messagetime` and optional other fields. */
+import { isRecord } from '../../../src/base/record.ts';
 import { messageField } from '../../query/message-fields.ts';
 import { type Member, scanObject } from './json-members.ts';
 
@@ -32,10 +33,10 @@ export function parseLogLine(text: string): LogLine | LineProblem {
   } catch {
     return invalidJson(text);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     return { column: 1, text: `the line is not a JSON object; write one, as in ${example}` };
   }
-  return new LineReader(text, value as Readonly<Record<string, unknown>>).read();
+  return new LineReader(text, value).read();
 }
 
 function invalidJson(text: string): LineProblem {
