@@ -44,8 +44,8 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   }
   for (const [index, form] of forms.entries()) {
     const field = fields[index] as string;
-    const alone = forms.map((_, place) => (place === index ? field : '*')).join(' ');
-    if (!readSchedule(alone)) {
+    const onlyField = forms.map((_, place) => (place === index ? field : '*')).join(' ');
+    if (!readSchedule(onlyField)) {
       return { problem: `the ${form.name} ${JSON.stringify(field)} cannot be read`, remedy: adviceFor(field, form) };
     }
   }

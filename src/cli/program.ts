@@ -437,7 +437,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     );
   for (const { option } of fieldFlags) command.addOption(option);
   // All flags defined so far describe an export. They are errors if the command line also names a manifest.
-  const ofFlagsAlone = command.options.map((option) => option.attributeName());
+  const exportFlags = command.options.map((option) => option.attributeName());
   command
     .option(
       '--name <name>',
@@ -462,17 +462,17 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
           'logfleet export --query error --from -1h --to -5m --format csv -o - | head',
         ),
     )
-    .hook('preAction', () => refuseMixedForms(command, ofFlagsAlone))
+    .hook('preAction', () => refuseMixedForms(command, exportFlags))
     .action(runs(() => import('./export/export.ts').then(({ exportCommand }) => exportCommand)));
 }
 
 /**
  * Throws a `UsageError` if a flag does not apply because the command line names a manifest, or because it names none.
  */
-function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
+function refuseMixedForms(command: Command, exportFlags: readonly string[]): void {
   const [file] = command.args;
   if (file !== undefined) {
-    const other = flagAmong(command, ofFlagsAlone);
+    const other = flagAmong(command, exportFlags);
     if (other)
       throw new UsageError(
         `${other} is only for an export without a manifest: remove ${other}, and set the field in ${file} instead`,

@@ -139,21 +139,21 @@ function planEvents(
     );
   const at = () => `${chance.whole(1, calmAtMs / 1_000)}s`;
   for (let event = 0; event < chance.whole(1, 3); event++) {
-    const who = chance.one(names);
+    const collector = chance.one(names);
     const kind = chance.one(['otherTool', 'byHand', 'silent', 'more'] as const);
     if (kind === 'otherTool') {
       events[`other-tool-${event}`] = {
         at: at(),
-        collectors: [who],
+        collectors: [collector],
         upgrade: { toVersion: chance.one(builds), duration: '2m' },
       };
-      touched.add(who);
+      touched.add(collector);
     } else if (kind === 'byHand') {
-      events[`by-hand-${event}`] = { at: at(), collectors: [who], setVersion: chance.one(versions) };
-      touched.add(who);
+      events[`by-hand-${event}`] = { at: at(), collectors: [collector], setVersion: chance.one(versions) };
+      touched.add(collector);
     } else if (kind === 'silent' && !cannotFail) {
       const atMs = chance.whole(1, calmAtMs);
-      const patch = (running: boolean) => ({ collectors: { [who]: { running } } });
+      const patch = (running: boolean) => ({ collectors: { [collector]: { running } } });
       events[`silent-${event}`] = { at: `${atMs}ms`, patch: patch(false) };
       if (chance.happens(0.7))
         events[`talks-${event}`] = {

@@ -64,8 +64,8 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
       const message = `No pod of the Kubernetes Job ${name} can continue.${obstacle}${rest}${tries}`;
       return { phase: 'running', reason, message, isHeldUp: true, ...common };
     }
-    const who = parallelism === 1 ? 'A pod' : `${count} of ${parallelism} pods`;
-    const message = `${who} of the Kubernetes Job ${name} ${count === 1 ? 'exports' : 'export'} the rows.${obstacle}${rest}${tries}`;
+    const workingPods = parallelism === 1 ? 'A pod' : `${count} of ${parallelism} pods`;
+    const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'exports' : 'export'} the rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;

@@ -158,17 +158,17 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
 
 /** Creates the lock file. Returns false if a lock file exists. */
 async function place(path: string, holder: Holder): Promise<boolean> {
-  const draft = join(dirname(path), `.lock.${holder.token}.tmp`);
-  await writeFile(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+  const temporary = join(dirname(path), `.lock.${holder.token}.tmp`);
+  await writeFile(temporary, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
   try {
-    await link(draft, path);
+    await link(temporary, path);
     return true;
   } catch (error) {
     // ENOENT means that another process has taken the lock and deleted the temporary file of this process.
     if (systemCode(error) === 'EEXIST' || isFileAbsent(error)) return false;
     throw error;
   } finally {
-    await rm(draft, { force: true });
+    await rm(temporary, { force: true });
   }
 }
 

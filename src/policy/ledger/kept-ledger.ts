@@ -13,7 +13,13 @@ import type { Bound } from '../service-binding.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { type Beginning, nextRollout, rolloutNumber } from './rollout-header.ts';
-import { adoptCourse, adoptFromStatus, adoptLostCourse, headerFromStatus, shownHistory } from './status-recovery.ts';
+import {
+  adoptFromStatus,
+  adoptLostRolloutState,
+  adoptRolloutState,
+  headerFromStatus,
+  shownHistory,
+} from './status-recovery.ts';
 
 export interface KeptLedgerOptions {
   readonly store: LedgerStore;
@@ -86,7 +92,7 @@ export class KeptLedger {
     this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(owner.uid);
     if (ledger?.header.service !== account.serviceId) return;
-    ledger.setHeader(adoptCourse(policy, ledger.header, this.#written));
+    ledger.setHeader(adoptRolloutState(policy, ledger.header, this.#written));
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
     if (!this.#file.isWritten) this.#file.restart(ledger);
     this.#ledger = ledger;
@@ -111,7 +117,7 @@ export class KeptLedger {
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
     const next = nextRollout(before, policy.status, beginning);
-    const header = isTold ? adoptLostCourse(policy, before, next) : next;
+    const header = isTold ? adoptLostRolloutState(policy, before, next) : next;
     const ledger = this.#ledger ?? new Ledger(header);
     ledger.begin(header);
     if (this.#stored === 'missing') ledger.apply(adoptFromStatus(policy.status, ledger, clock.monotonic()));

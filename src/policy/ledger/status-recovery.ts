@@ -70,7 +70,7 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
  * - If the ledger lacks a started stage, every stage must soak again.
  * @param written header that this process stored last, if any
  */
-export function adoptCourse(
+export function adoptRolloutState(
   { status, metadata }: CollectorVersionPolicy,
   header: LedgerHeader,
   written?: LedgerHeader,
@@ -88,7 +88,7 @@ export function adoptCourse(
  * Returns the header of a rollout that begins after the ledger was lost. If the status shows that the rollout was
  * stopped, it stays stopped.
  */
-export function adoptLostCourse(
+export function adoptLostRolloutState(
   { status }: CollectorVersionPolicy,
   before: LedgerHeader | undefined,
   header: LedgerHeader,

@@ -79,7 +79,7 @@ export class PolicyMemberIndex {
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** For each stage that has not started: a function that returns whether the stage may choose a collector. */
-  #takers: readonly ((row: Row | undefined) => boolean)[] = [];
+  #stageFilters: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index of the collectors that no started stage lists. */
   #unlisted = noStage;
   #started = -1;
@@ -202,7 +202,7 @@ export class PolicyMemberIndex {
     const waiting = waitingStages(spec, ledger.header);
     const isStaged = (spec.strategy.stages ?? []).length > 0;
     this.#unlisted = restStage(ledger.header) ?? (isStaged ? laterStage : noStage);
-    this.#takers = waiting.map(({ size, selector }) => {
+    this.#stageFilters = waiting.map(({ size, selector }) => {
       const matches = size === undefined && selector ? compileSelection(selector) : undefined;
       return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
     });
@@ -218,9 +218,9 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Returns whether the policy has stages but no stage takes the collector. */
+  /** Returns whether the policy has stages but no stage may choose the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
-    return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
+    return this.#stageOf(id) === laterStage && !this.#stageFilters.some((mayChoose) => mayChoose(row));
   }
 
   /** Returns the state that the collector would have with this ledger entry. */

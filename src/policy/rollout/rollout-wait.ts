@@ -74,9 +74,13 @@ function waitForRules({ admission: { refusal, post, waits, isBrisk }, now }: Dec
   return toWait(wait, wait.forAll ? '' : ` (${counted(wait.collectors, 'collector')})`, now);
 }
 
-function toWait({ waitsFor, reason, untilMs = Infinity }: Refusal, who: string, now: Instant): RolloutWait | undefined {
+function toWait(
+  { waitsFor, reason, untilMs = Infinity }: Refusal,
+  collectors: string,
+  now: Instant,
+): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
   const isKnown = untilMs > now.monotonicMs && untilMs !== Infinity;
   const until = isKnown ? ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}` : '';
-  return { waitingFor: `${waitsFor}${who}${until}`, reason };
+  return { waitingFor: `${waitsFor}${collectors}${until}`, reason };
 }

@@ -151,7 +151,7 @@ function ledgerFull(input: HealthInput): Health | undefined {
 function stopped({ state, fleet }: HealthInput): Health | undefined {
   const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
-  const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop, state.header) : wayOn;
+  const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop, state.header) : retryAdvice;
   const message = `${stopText(stop, state.failedNow)}. No further upgrade starts.${inFlight(fleet)} ${remedy}`;
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
@@ -180,7 +180,7 @@ function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefi
   return `${message.replace(/\.$/, '')}${now}`;
 }
 
-const wayOn = 'Set another target, or run `logfleet retry`.';
+const retryAdvice = 'Set another target, or run `logfleet retry`.';
 
 function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const { header, rollback } = state ?? {};
@@ -199,7 +199,7 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   if (isRollbackOver(rollback)) {
     const recovery = recoveryText(header, state?.recovery);
     const checked = recovery === undefined ? '' : ` ${recovery}.`;
-    const message = `${why}. ${rolledBackWords(rolledBack)} to former versions${said}.${checked} ${wayOn}`;
+    const message = `${why}. ${rolledBackWords(rolledBack)} to former versions${said}.${checked} ${retryAdvice}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
   const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in progress`;
@@ -224,8 +224,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   const later = inProgress === 0 && spec.offlinePolicy === 'Wait' ? offline : 0;
   if (now + later === 0) return undefined;
   const them = wordFor(later, 'it runs', 'they run');
-  const whom = now > 0 ? counted(now, 'collector') : `${counted(later, 'collector')}, once ${them},`;
-  const message = `logfleet would upgrade ${whom} to ${targetVersion}, but ${observesOnly}`;
+  const candidates = now > 0 ? counted(now, 'collector') : `${counted(later, 'collector')}, once ${them},`;
+  const message = `logfleet would upgrade ${candidates} to ${targetVersion}, but ${observesOnly}`;
   return { ...resting, ready: 'False', reason: reasons.observing, message };
 }
 

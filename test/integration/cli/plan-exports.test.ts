@@ -234,8 +234,8 @@ describe('the plan of an export', () => {
   test('of a complete export has nothing to do', async () => {
     const conditions = [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }];
     const { metadata, ...placed } = sampleExport();
-    const standing = { ...placed, metadata, status: { conditions } } as SearchExport;
-    const place = { ...nowhere, find: (async () => standing) as PlanPlace['find'] };
+    const complete = { ...placed, metadata, status: { conditions } } as SearchExport;
+    const place = { ...nowhere, find: (async () => complete) as PlanPlace['find'] };
     const { status, stdout, journal } = await plan(searchExport(), {
       flags: { exitCode: true },
       open: async () => place,

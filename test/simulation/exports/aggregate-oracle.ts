@@ -3,18 +3,18 @@ import { expectedRecords } from './expected-records.ts';
 import type { LiveSearch } from './live-data.ts';
 import type { AggregationPlan } from './planned-aggregation.ts';
 import { isInTime } from './planned-corpus.ts';
-import type { ExportHistoryRecord, StandingRecord } from './record.ts';
+import type { ExportHistoryRecord, StoredRecord } from './record.ts';
 import { mayBeOf, rowsOf } from './row-oracle.ts';
 
 export function aggregateViolations(history: ExportHistoryRecord): string[] {
   const { aggregation } = history.plan;
   if (!aggregation) return [];
-  return history.records.flatMap((standing) => standingViolations(history, standing, aggregation));
+  return history.records.flatMap((stored) => recordViolations(history, stored, aggregation));
 }
 
-function standingViolations(
+function recordViolations(
   history: ExportHistoryRecord,
-  { record, atMs }: StandingRecord,
+  { record, atMs }: StoredRecord,
   aggregation: AggregationPlan,
 ): string[] {
   const { fromMs, toMs, incomplete, written, count } = record;

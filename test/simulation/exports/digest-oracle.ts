@@ -7,7 +7,7 @@ import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { SliceSummary } from '../../../src/destination/slice-figures.ts';
 import { messageText } from './file-rows.ts';
 import type { LiveSearch } from './live-data.ts';
-import type { ExportHistoryRecord, StandingRecord } from './record.ts';
+import type { ExportHistoryRecord, StoredRecord } from './record.ts';
 
 export function digestViolations(history: ExportHistoryRecord): string[] {
   const { plan, task, store, records, told } = history;
@@ -23,18 +23,18 @@ export function digestViolations(history: ExportHistoryRecord): string[] {
     }
     if (compared.length === 0) continue;
     const inside = intervals.filter((interval) => interval.fromMs >= fromMs && interval.toMs <= toMs);
-    const standing = inside.flatMap((interval) => records.filter(({ record }) => sameInterval(record, interval)));
-    for (const each of standing) if (!isCounted(digests, each)) found.push(`E6: ${where}, which no digest shows`);
+    const stored = inside.flatMap((interval) => records.filter(({ record }) => sameInterval(record, interval)));
+    for (const each of stored) if (!isCounted(digests, each)) found.push(`E6: ${where}, which no digest shows`);
   }
   return found;
 }
 
-function sameInterval(left: StandingRecord['record'], right: StandingRecord['record']): boolean {
+function sameInterval(left: StoredRecord['record'], right: StoredRecord['record']): boolean {
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
 /** Returns whether a later aggregation counted the same number of distinct rows as the commit record. */
-function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
+function isCounted(digests: readonly LiveSearch[], { record, atMs }: StoredRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
     const different = new Map(expected?.map(({ message }) => [messageText(message.id, message.raw), message.atMs]));
@@ -48,7 +48,7 @@ type Index = 1 | 2 | 3 | 4;
 /** Returns whether the rows match the counts and times per period in the commit record. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
-  { fromMs, toMs }: StandingRecord['record'],
+  { fromMs, toMs }: StoredRecord['record'],
   timesMs: readonly number[],
 ): boolean {
   const slices = Map.groupBy(timesMs, (atMs) => atMs - (atMs % lengthMs));

@@ -8,7 +8,7 @@ import { manifestKind } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { type ExportHistoryPlan, historyStartMs } from './plan.ts';
 import type { ExportHistoryRecord } from './record.ts';
-import { verdictsOf } from './standing-verdicts.ts';
+import { verdictsOf } from './stored-verdicts.ts';
 
 export function endViolations(record: ExportHistoryRecord): string[] {
   const { told, completeAtMs } = record;

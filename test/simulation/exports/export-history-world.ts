@@ -20,8 +20,8 @@ import { OperatorProcess } from './operator-process.ts';
 import { packBy } from './packing.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 import type { Seat } from './planned-actions.ts';
-import type { ExportHistoryRecord, StandingRecord } from './record.ts';
-import { voidedOf } from './standing-verdicts.ts';
+import type { ExportHistoryRecord, StoredRecord } from './record.ts';
+import { voidedOf } from './stored-verdicts.ts';
 import { TellingService } from './telling-service.ts';
 
 const longestPackingMs = 300;
@@ -49,7 +49,7 @@ export class ExportHistoryWorld {
   readonly #disturbances: string[] = [];
   readonly #starts: number[] = [];
   readonly #unheardCalls: string[] = [];
-  readonly #records = new Map<string, StandingRecord>();
+  readonly #records = new Map<string, StoredRecord>();
   readonly #resource: ExportResource | undefined;
   #isPaused = false;
   #isCalm = false;

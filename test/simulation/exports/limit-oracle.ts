@@ -1,7 +1,7 @@
 /** Checks that an export keeps its limits on rows, time and scanned bytes. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
-import { countingRecords } from './standing-verdicts.ts';
+import { countingRecords } from './stored-verdicts.ts';
 
 const underWayMs = 1_000;
 const stoppedWithinMs = 1_000 + 2 * underWayMs;

@@ -10,7 +10,7 @@ import type { ToldState } from './history-process.ts';
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 
-export interface StandingRecord {
+export interface StoredRecord {
   readonly name: string;
   readonly record: CommitRecord;
   readonly atMs: number;
@@ -27,7 +27,7 @@ export interface ExportHistoryRecord {
   readonly searches: readonly LiveSearch[];
   readonly store: MemoryStore;
   readonly files: ReadonlyMap<string, readonly string[]>;
-  readonly records: readonly StandingRecord[];
+  readonly records: readonly StoredRecord[];
   readonly counters: Counters;
   readonly disturbances: readonly string[];
   readonly starts: readonly number[];

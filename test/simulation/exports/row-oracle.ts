@@ -4,22 +4,22 @@ import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
 import type { LiveSearch, StoredMessage } from './live-data.ts';
 import { isInTime } from './planned-corpus.ts';
-import type { ExportHistoryRecord, StandingRecord } from './record.ts';
+import type { ExportHistoryRecord, StoredRecord } from './record.ts';
 
 export function rowViolations(history: ExportHistoryRecord): string[] {
   if (history.plan.aggregation) return [];
   const found: string[] = [];
   const everywhere = new Map<string, number>();
-  for (const standing of history.records) {
-    if (history.voided.has(standing.record)) continue;
-    const rows = rowsOf(history, standing.record);
+  for (const stored of history.records) {
+    if (history.voided.has(stored.record)) continue;
+    const rows = rowsOf(history, stored.record);
     if (typeof rows === 'string') {
       found.push(rows);
       continue;
     }
     for (const row of rows) everywhere.set(row, (everywhere.get(row) ?? 0) + 1);
-    if (standing.record.incomplete) found.push(...foreignRows(history, standing, rows));
-    else found.push(...recordViolations(history, standing, rows));
+    if (stored.record.incomplete) found.push(...foreignRows(history, stored, rows));
+    else found.push(...recordViolations(history, stored, rows));
   }
   for (const [row, times] of everywhere) if (times > 1) found.push(`E3: ${row} is there ${times} times`);
   return [...found, ...missingInTime(history, everywhere)];
@@ -27,7 +27,7 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
 
 function recordViolations(
   history: ExportHistoryRecord,
-  { record, atMs }: StandingRecord,
+  { record, atMs }: StoredRecord,
   rows: readonly string[],
 ): string[] {
   const { fromMs, toMs, count } = record;
@@ -104,7 +104,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
 }
 
 /** Returns a violation for each row in an incomplete commit record that no search returned. */
-function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
+function foreignRows({ searches }: ExportHistoryRecord, { record }: StoredRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches
       .filter(({ isRead }) => isRead)

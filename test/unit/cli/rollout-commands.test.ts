@@ -159,9 +159,9 @@ describe('approve', () => {
   it.each([
     [5, '15 of its 20 collectors are'],
     [19, '1 of its 20 collectors is'],
-  ])('leaves out %d updated collectors', async (updated, who) => {
+  ])('leaves out %d updated collectors', async (updated, shown) => {
     const { report } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
-    expect(report).toBe(`approved stage linux of rollout ${id}: ${who} upgraded now.`);
+    expect(report).toBe(`approved stage linux of rollout ${id}: ${shown} upgraded now.`);
   });
 
   it('mentions offline collectors', async () => {

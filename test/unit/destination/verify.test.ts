@@ -71,9 +71,9 @@ describe('a manifest', () => {
     await settleVerdict(destination, layout, verdict);
     const byVerdicts = [manifest, manifestOf(identity, coverageOf(plan, records), [verdict])] as const;
     expect(byVerdicts.map(({ proof }) => proof[0]?.level)).toEqual(['Search', 'Count']);
-    const [standing, ours] = known === 0 ? byVerdicts : byVerdicts.toReversed();
-    destination.objects.set(layout.manifest, manifestKind.encode(standing as Manifest));
-    expect(await writeManifest(destination, layout, ours as Manifest)).toEqual(standing);
+    const [existing, ours] = known === 0 ? byVerdicts : byVerdicts.toReversed();
+    destination.objects.set(layout.manifest, manifestKind.encode(existing as Manifest));
+    expect(await writeManifest(destination, layout, ours as Manifest)).toEqual(existing);
     expect(await differences()).toEqual([]);
   });
 

@@ -353,10 +353,10 @@ describe('fields of messages are described in the plan, for files with columns',
 describe('search jobs of the planning', () => {
   test('are closed when another process has written a different plan (E2)', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
-    const standing = { boundariesMs: [world.fromMs, world.toMs - 1_000, world.toMs] };
-    await settlePlan(world.destination, world.task.layout, standing);
+    const existing = { boundariesMs: [world.fromMs, world.toMs - 1_000, world.toMs] };
+    await settlePlan(world.destination, world.task.layout, existing);
     const planned = await world.plan();
-    expect(planned).toMatchObject({ plan: standing, first: undefined });
+    expect(planned).toMatchObject({ plan: existing, first: undefined });
     expect(world.jobs?.scannedBytes).toBeGreaterThan(0);
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });

@@ -191,16 +191,20 @@ describe('a process that dies at a boundary (E3, E15)', () => {
       await dying.clock.advance(30_000);
       unsubscribe('logfleet:boundary', onMessage);
       expect(isDead()).toBe(true);
-      const heir = new SearchWorld({ request, token: 2, destination: new MemoryDestination(dying.destination.store) });
-      await heir.destination.abortLeftovers('', 'ofTheDead');
-      expect(heir.destination.store.uploads.size).toBe(0);
-      const outcome = await heir.search();
+      const successor = new SearchWorld({
+        request,
+        token: 2,
+        destination: new MemoryDestination(dying.destination.store),
+      });
+      await successor.destination.abortLeftovers('', 'ofTheDead');
+      expect(successor.destination.store.uploads.size).toBe(0);
+      const outcome = await successor.search();
       const stands = name === 'export.commit' && phase === 'after';
       expect(outcome.kind).toBe(stands ? 'taken' : 'committed');
-      const [record, ...others] = await heir.records();
+      const [record, ...others] = await successor.records();
       if (!record) throw new Error('no record stands');
       expect(others).toEqual([]);
-      const complaints = await heir.complaints(record);
+      const complaints = await successor.complaints(record);
       expect(complaints.filter((each) => !each.endsWith('is left'))).toEqual([]);
     },
   );

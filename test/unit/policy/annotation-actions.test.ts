@@ -13,7 +13,7 @@ const stages = [
 ] as const;
 const spec = { strategy: { maxInProgress: 1_000, order: 'Name', stages } } as const;
 
-function heed(values: Readonly<Record<string, string>>, before: Partial<LedgerHeader> = {}, more: object = {}) {
+function applied(values: Readonly<Record<string, string>>, before: Partial<LedgerHeader> = {}, more: object = {}) {
   return applyAnnotations(policy({ spec, metadata: { annotations: values, ...more } }), header(before), laterMs);
 }
 
@@ -27,7 +27,7 @@ test('without annotations, the header is the same object', () => {
 
 describe('approve', () => {
   test('records the stage as approved', () => {
-    const { header } = heed({ [annotations.approve]: `${rolloutId}/rest` });
+    const { header } = applied({ [annotations.approve]: `${rolloutId}/rest` });
     expect(header).toMatchObject({
       approved: ['rest'],
       actions: [{ action: 'Approve', stage: 'rest', atMs: laterMs }],
@@ -35,7 +35,7 @@ describe('approve', () => {
   });
 
   test('works for a stage before its turn, and for several stages one after another', () => {
-    const { header } = heed({ [annotations.approve]: `${rolloutId}/canary` }, { approved: ['rest'] });
+    const { header } = applied({ [annotations.approve]: `${rolloutId}/canary` }, { approved: ['rest'] });
     expect(header.approved).toEqual(['rest', 'canary']);
   });
 
@@ -48,7 +48,7 @@ describe('approve', () => {
     ['approved before', `${rolloutId}/rest`],
   ])('a value %s does nothing', (what, value) => {
     const before = what === 'approved before' ? { approved: ['rest'] } : {};
-    expect(heed({ [annotations.approve]: value }, before).header).toEqual(header(before));
+    expect(applied({ [annotations.approve]: value }, before).header).toEqual(header(before));
   });
 });
 
@@ -57,40 +57,40 @@ describe.each([
   ['abort', annotations.abort, 'Abort'],
 ] as const)('%s', (name, annotation, action) => {
   test.each([rolloutId, `${rolloutId}/2026-11-01T00:00:00Z`])('%s has an effect once', (value) => {
-    const first = heed({ [annotation]: value });
+    const first = applied({ [annotation]: value });
     expect(first.header).toMatchObject({ handled: { [name]: value }, actions: [{ action }] });
-    const again = heed({ [annotation]: value }, first.header);
+    const again = applied({ [annotation]: value }, first.header);
     expect(again.header).toEqual(first.header);
     expect(again.retried).toBe(false);
   });
 
   test('another value for the same rollout has an effect again', () => {
-    const { header } = heed({ [annotation]: `${rolloutId}/b` }, { handled: { [name]: `${rolloutId}/a` } });
+    const { header } = applied({ [annotation]: `${rolloutId}/b` }, { handled: { [name]: `${rolloutId}/a` } });
     expect(header.actions).toMatchObject([{ action }]);
   });
 
   test.each([`2-${target}`, `0-${target}/x`, '', 'yes', `${rolloutId}x`])('%s has no effect', (value) => {
-    expect(heed({ [annotation]: value }, { stop }).header).toEqual(header({ stop }));
+    expect(applied({ [annotation]: value }, { stop }).header).toEqual(header({ stop }));
   });
 });
 
 test('retry ends a stop of any kind', () => {
   for (const kind of ['failures', 'rollback', 'abort'] as const) {
-    const { header, retried } = heed({ [annotations.retry]: rolloutId }, { stop: { ...stop, kind } });
+    const { header, retried } = applied({ [annotations.retry]: rolloutId }, { stop: { ...stop, kind } });
     expect(header.stop).toBeUndefined();
     expect(retried).toBe(true);
   }
 });
 
 test('abort replaces another stop, and ends a rollback', () => {
-  const { header } = heed({ [annotations.abort]: rolloutId }, { stop: { ...stop, kind: 'rollback' } });
+  const { header } = applied({ [annotations.abort]: rolloutId }, { stop: { ...stop, kind: 'rollback' } });
   expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
 });
 
 describe('of a retry and an abort that are read together, both are recorded, and this one counts:', () => {
   const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
   const both = (retry: string, abort: string, before: Partial<LedgerHeader> = {}) =>
-    heed({ [annotations.retry]: retry, [annotations.abort]: abort }, before);
+    applied({ [annotations.retry]: retry, [annotations.abort]: abort }, before);
 
   test.each<[string, Parameters<typeof both>, string]>([
     ['the retry, if the times of the commands say so', [at(2), at(1)], 'Abort, Retry'],
@@ -113,12 +113,12 @@ describe('of a retry and an abort that are read together, both are recorded, and
 
 describe('pause and resume', () => {
   test('are recorded once each', () => {
-    const paused = heed({ [annotations.paused]: 'true' }).header;
+    const paused = applied({ [annotations.paused]: 'true' }).header;
     expect(paused).toMatchObject({ actions: [{ action: 'Pause' }] });
-    expect(heed({ [annotations.paused]: 'true' }, paused).header).toEqual(paused);
-    const resumed = heed({}, paused).header;
+    expect(applied({ [annotations.paused]: 'true' }, paused).header).toEqual(paused);
+    const resumed = applied({}, paused).header;
     expect(resumed).toMatchObject({ actions: [{ action: 'Pause' }, { action: 'Resume' }] });
-    expect(heed({}, resumed).header).toEqual(resumed);
+    expect(applied({}, resumed).header).toEqual(resumed);
   });
 });
 
@@ -131,18 +131,18 @@ describe('author and time of an action', () => {
     ['Abort', annotations.abort, rolloutId],
     ['Pause', annotations.paused, 'true'],
   ])('%s: come from the API server', (action, annotation, value) => {
-    const { header } = heed({ [annotation]: value }, {}, { annotationWriters: { [annotation]: writer } });
+    const { header } = applied({ [annotation]: value }, {}, { annotationWriters: { [annotation]: writer } });
     expect(header.actions).toMatchObject([{ action, ...writer }]);
   });
 
   test('are absent and the time of reading, if the API server does not name them', () => {
-    const { header } = heed({ [annotations.abort]: rolloutId });
+    const { header } = applied({ [annotations.abort]: rolloutId });
     expect(header.actions).toEqual([{ action: 'Abort', atMs: laterMs }]);
   });
 
   test('the last 20 actions are kept', () => {
     const actions = Array.from({ length: 20 }, (_, atMs) => ({ action: 'Abort', atMs }) as const);
-    const { header } = heed({ [annotations.retry]: rolloutId }, { actions });
+    const { header } = applied({ [annotations.retry]: rolloutId }, { actions });
     expect(header.actions).toHaveLength(20);
     expect(header.actions?.at(0)?.atMs).toBe(1);
     expect(header.actions?.at(-1)?.action).toBe('Retry');
@@ -156,7 +156,7 @@ describe('author and time of an action', () => {
       approved: ['rest', 'canary'],
     };
     for (let times = 0; times < 30; times++) {
-      before = heed({ [annotations.paused]: times % 2 === 0 ? 'true' : 'false' }, before).header;
+      before = applied({ [annotations.paused]: times % 2 === 0 ? 'true' : 'false' }, before).header;
     }
     expect(before.actions).toHaveLength(20);
     expect(before.actions?.slice(0, 3)).toEqual([approved('rest', 3), approved('canary', 4), retried(5)]);

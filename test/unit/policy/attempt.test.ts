@@ -62,7 +62,7 @@ describe('an intended attempt', () => {
   });
 
   test.each(['updated', 'left'] as const)(
-    'U2, U8: a withdrawn correction of who %s does not count as a drift',
+    'U2, U8: a withdrawn correction of an entry with the ending %s does not count as a drift',
     (kind) => {
       const before = endedEntry(kind, {}, { drifts: 1, open: attempt({ state: 'intended' }) });
       expect(settle(before, { posted: { kind: 'notSent' } }, 10)?.drifts).toBe(0);

@@ -11,9 +11,9 @@ import type {
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { Ledger } from '../../../src/policy/ledger/ledger.ts';
 import {
-  adoptCourse,
   adoptFromStatus,
-  adoptLostCourse,
+  adoptLostRolloutState,
+  adoptRolloutState,
   shownHistory,
 } from '../../../src/policy/ledger/status-recovery.ts';
 import { endedEntry, epochMs, header, newerVersion, oldVersion, openEntry, policy, target } from './builders.ts';
@@ -108,12 +108,12 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
     ['RollingBack', 'rollback'],
     ['Aborted', 'abort'],
   ] as const)('%s: the rollout stays stopped', (reason, kind) => {
-    const { stop } = adoptCourse(policy({ status: statusOf(1, stoppedBy(reason)) }), header());
+    const { stop } = adoptRolloutState(policy({ status: statusOf(1, stoppedBy(reason)) }), header());
     expect(stop).toEqual({ kind, message: 'Too many.', atMs: epochMs });
   });
 
   test('keeps the stage in which the rollout stopped', () => {
-    const { stop } = adoptCourse(policy({ status: statusOf(1, { ...failed, stage: 'canary' }) }), header());
+    const { stop } = adoptRolloutState(policy({ status: statusOf(1, { ...failed, stage: 'canary' }) }), header());
     expect(stop?.stage).toBe('canary');
   });
 
@@ -125,17 +125,17 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
     ['if a person has ended it since', statusOf(1, failed), { handled: { liftedAtMs: epochMs + 900 } }],
   ])('is not restored %s', (_, status, known) => {
     const before = header(known);
-    expect(adoptCourse(policy(status ? { status } : {}), before)).toBe(before);
+    expect(adoptRolloutState(policy(status ? { status } : {}), before)).toBe(before);
   });
 
   test('that follows one that was ended is restored', () => {
     const before = header({ handled: { liftedAtMs: epochMs - 1 } });
-    expect(adoptCourse(policy({ status: statusOf(1, failed) }), before).stop).toBeDefined();
+    expect(adoptRolloutState(policy({ status: statusOf(1, failed) }), before).stop).toBeDefined();
   });
 
   test('makes annotations of that time ineffective', () => {
     const values = { [annotations.retry]: `1-${target}/a`, [annotations.abort]: `1-${target}/b` };
-    const { handled } = adoptCourse(
+    const { handled } = adoptRolloutState(
       policy({ status: statusOf(1, failed), metadata: { annotations: values } }),
       header(),
     );
@@ -149,7 +149,7 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
       ['lost', undefined],
       ['of before', header({ rolloutNumber: 2 })],
     ])('%s: the rollout that begins in its place is stopped, too', (_, before) => {
-      expect(adoptLostCourse(policy({ status: statusOf(3, failed) }), before, begun).stop?.kind).toBe('failures');
+      expect(adoptLostRolloutState(policy({ status: statusOf(3, failed) }), before, begun).stop?.kind).toBe('failures');
     });
 
     test.each<[string, CollectorVersionPolicyStatus, ReturnType<typeof header> | undefined]>([
@@ -157,7 +157,7 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
       ['it went to another target', { ...statusOf(3, failed), targetVersion: newerVersion }, undefined],
       ['it continued', statusOf(3), undefined],
     ])('nothing is restored if %s', (_, status, before) => {
-      expect(adoptLostCourse(policy({ status }), before, begun)).toBe(begun);
+      expect(adoptLostRolloutState(policy({ status }), before, begun)).toBe(begun);
     });
   });
 
@@ -199,9 +199,9 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
         { name: 'canary', members: 1, updated: 1, failed: 0, state, startTime: time },
         { name: 'rest', members: 1, updated: 0, failed: 0, state: 'Pending' },
       ] as const;
-      const adopted = adoptCourse(policy({ status: { ...statusOf(1), stages } }), header());
+      const adopted = adoptRolloutState(policy({ status: { ...statusOf(1), stages } }), header());
       expect(adopted.unproven).toBe(true);
-      expect(adoptCourse(policy({ status: { ...statusOf(1), stages } }), adopted)).toBe(adopted);
+      expect(adoptRolloutState(policy({ status: { ...statusOf(1), stages } }), adopted)).toBe(adopted);
     },
   );
 });

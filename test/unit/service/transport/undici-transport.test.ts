@@ -84,12 +84,12 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.ready(origin, 4, unlimited);
     secured = server.sockets.length;
-    const standing: number[] = [];
+    const openSockets: number[] = [];
     const send = () =>
-      transport.send(request(origin, { beforeWrite: counting(() => standing.push(server.sockets.length)) }));
+      transport.send(request(origin, { beforeWrite: counting(() => openSockets.push(server.sockets.length)) }));
     await Promise.all([send(), send(), send(), send()]);
     expect(secured).toBe(4);
-    expect(standing).toEqual([4, 4, 4, 4]);
+    expect(openSockets).toEqual([4, 4, 4, 4]);
   });
 
   test('does not happen if beforeWrite throws, and the connection stays usable', async () => {

@@ -5,9 +5,9 @@ import { type DigestVerdict, verdictKind } from '../../../src/destination/digest
 import { planKind } from '../../../src/destination/plan-object.ts';
 import type { ExportTask } from '../../../src/export/search/export-task.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
-import type { StandingRecord } from './record.ts';
+import type { StoredRecord } from './record.ts';
 
-interface Standing {
+interface ExportFiles {
   readonly task: ExportTask;
   readonly store: MemoryStore;
 }
@@ -16,7 +16,7 @@ interface Standing {
  * Returns the results of the checks that compare the exported rows with an aggregation, oldest first. They are read
  * from the destination.
  */
-export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
+export function verdictsOf({ task, store }: ExportFiles): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
     const name = task.layout.verdict(round);
@@ -27,10 +27,10 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
 }
 
 /** Returns the commit records whose rows the export discarded after a failed check. */
-export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
-  const { task, store } = standing;
+export function voidedOf(files: ExportFiles, records: readonly StoredRecord[]): ReadonlySet<CommitRecord> {
+  const { task, store } = files;
   const plan = store.objects.get(task.layout.plan);
-  const verdicts = verdictsOf(standing);
+  const verdicts = verdictsOf(files);
   if (!plan || verdicts.length === 0) return new Set();
   const all = records.map(({ record }) => record);
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
@@ -41,14 +41,14 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
  * time after each check.
  */
 export function countingRecords(
-  standing: Standing,
-  records: readonly StandingRecord[],
+  files: ExportFiles,
+  records: readonly StoredRecord[],
 ): readonly (readonly CommitRecord[])[] {
-  const { task, store } = standing;
+  const { task, store } = files;
   const content = store.objects.get(task.layout.plan);
   if (!content) return [];
   const plan = planKind.decode(task.layout.plan, content);
-  const verdicts = verdictsOf(standing);
+  const verdicts = verdictsOf(files);
   return [undefined, ...verdicts].map((_, round) => {
     const before = verdicts.slice(0, round);
     const segments = allSegmentsOf(plan, before).length;
