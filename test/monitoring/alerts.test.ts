@@ -199,7 +199,7 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // The alert about gaps must report the schedule with the reason `RunsFailed`, so the test adds a series with gaps.
+    // A schedule with the reason `RunsFailed` has gaps, and only the metric of gaps causes its alert.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
       // A person aborted the rollout, so it has no alert.

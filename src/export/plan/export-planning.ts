@@ -333,7 +333,7 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/** Returns the newest part of the time range in which a search that was cut short has found all rows. */
+/** A search that was cut short has found all rows of the newest part of its time range. Returns this part. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };

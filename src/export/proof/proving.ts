@@ -65,8 +65,8 @@ export async function prove(
 ): Promise<DigestResult> {
   const { task, quirks } = tools;
   const { byReceiptTime } = task.identity;
-  // A commit record can show that the service returns rows at the end of a range, although the end is excluded. The
-  // aggregations then leave out these rows (E10).
+  // A commit record can show that the service also returns rows at the excluded end of a range. If so, the aggregations
+  // end one millisecond earlier (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));

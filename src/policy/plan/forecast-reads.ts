@@ -9,7 +9,7 @@ import { policySettings } from '../settings.ts';
 export class ForecastReads {
   /** Time in ms from the start of an upgrade until a read shows its end. */
   readonly #typicalMs: number;
-  /** Sorted wall times in ms at which upgrades should have ended, by page of the collector list. */
+  /** For each page of the collector list, the wall times in ms at which its upgrades are expected to end, in ascending order. */
   readonly #pages = new Map<number, number[]>();
   /**
    * Started upgrades, in the order of their expected ends. `#nextDue` is the index of the first upgrade whose expected

@@ -1,4 +1,4 @@
-/** Simulates a directory of manifests with the simulated service and the real operator. */
+/** Runs the real operator on a simulated directory of manifests, with a simulated log service. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
