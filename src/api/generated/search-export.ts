@@ -574,8 +574,9 @@ export interface ImagePullSecret {
  */
 export interface LimitsSpec {
   /**
-   * Maximum number of rows to export, without a limit by default. An export that reaches the limit starts no further
-   * search and fails. Running searches are read to their end, so the export can exceed the limit.
+   * Maximum number of rows to export, without a limit by default. The limit is checked before each search: an export
+   * that has reached the limit and needs another search fails. Running searches are read to their end, so the export
+   * can exceed the limit. If the last search reaches or exceeds the limit, the export still completes.
    */
   readonly maxMessages?: number;
   /**
