@@ -15,7 +15,10 @@ const { scheduleHistory } = await import('./history.ts');
 
 parentPort?.on('message', ({ seed }: HistoryOrder) => {
   scheduleHistory(seed).then(
-    (violations) => parentPort?.postMessage({ seed, violations, digest: '' } satisfies WorkerReply),
+    ({ violations, failedRuns, storedGaps }) => {
+      const digest = JSON.stringify({ failedRuns, storedGaps });
+      parentPort?.postMessage({ seed, violations, digest } satisfies WorkerReply);
+    },
     (error: unknown) => {
       parentPort?.postMessage({ seed, violations: [brokeOff(error)], digest: '' } satisfies WorkerReply);
     },

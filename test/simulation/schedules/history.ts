@@ -29,15 +29,31 @@ const collection = 'logfleet.dev/v1alpha1/searchexports';
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
+/** Value of `activeDeadlineSeconds` with which a run fails. Each run needs more time. */
+const tooFewSeconds = 1;
 
-export async function scheduleHistory(seed: number): Promise<readonly string[]> {
+/** Result of a simulation. */
+interface ScheduleHistory {
+  readonly violations: readonly string[];
+  /** Number of runs that failed. */
+  readonly failedRuns: number;
+  /** Number of failed runs whose gap stayed in the status after the run was deleted. */
+  readonly storedGaps: number;
+}
+
+export async function scheduleHistory(seed: number): Promise<ScheduleHistory> {
   const history = new History(seed);
   await history.run();
-  return history.violations;
+  const { violations, failedRuns, storedGaps } = history;
+  return { violations, failedRuns: failedRuns.size, storedGaps: storedGaps.size };
 }
 
 class History {
   readonly violations: string[] = [];
+  /** Names of runs that the status has shown as gaps. */
+  readonly failedRuns = new Set<string>();
+  /** Names of runs that the status has shown as gaps after they were deleted. */
+  readonly storedGaps = new Set<string>();
   readonly #random: Random;
   readonly #world: ScheduleWorld;
   #isTroubled = true;
@@ -82,8 +98,8 @@ class History {
     const fromMs = startMs - (hasStart ? this.#whole(6) * hourMs : 0);
     const times = hasStart ? { startTime: new Date(fromMs).toISOString().replace('.000', '') } : {};
     const hasFailures = this.#happens(0.4);
-    const limits = hasFailures ? { maxMessages: 1 } : {};
-    world.add({ ...times, failedRunsHistoryLimit: hasFailures ? 0 : 3 }, { limits });
+    const template = hasFailures ? { activeDeadlineSeconds: tooFewSeconds } : {};
+    world.add({ ...times, failedRunsHistoryLimit: hasFailures ? 0 : 3 }, template);
     for (let step = 0; step < steps && this.violations.length === 0; step++) {
       this.#revive();
       await this.#pass(this.#random.next() * 12 * minuteMs);
@@ -96,7 +112,7 @@ class History {
     this.#isTroubled = false;
     this.#revive();
     world.patch({
-      spec: { schedule: '0 * * * *', paused: false, template: { spec: { limits: { maxMessages: null } } } },
+      spec: { schedule: '0 * * * *', paused: false, template: { spec: { activeDeadlineSeconds: null } } },
     });
     await this.#pass(10 * minuteMs);
     world.retry();
@@ -149,6 +165,10 @@ class History {
     const { status } = this.#world;
     const isHandled = status?.lastHandledReconcileAt !== this.#before?.lastHandledReconcileAt;
     const gaps = new Set(status?.gaps?.map(({ run }) => run));
+    for (const run of gaps) {
+      this.failedRuns.add(run);
+      if (!this.#world.run(run)) this.storedGaps.add(run);
+    }
     for (const { run } of status && !isHandled ? (this.#before?.gaps ?? []) : []) {
       if (!gaps.has(run)) this.#violate('S5', `the gap of ${run} is gone without a request`);
     }
@@ -315,7 +335,7 @@ class History {
       () => world.patch({ spec: { paused: this.#happens(0.3) } }),
       () =>
         world.patch({ spec: { failedRunsHistoryLimit: this.#whole(2), successfulRunsHistoryLimit: this.#whole(3) } }),
-      () => template({ limits: this.#happens(0.5) ? { maxMessages: 1 } : { maxMessages: null } }),
+      () => template({ activeDeadlineSeconds: this.#happens(0.5) ? tooFewSeconds : null }),
       () => world.retry(),
       () => world.world.replicas[0]?.kill(),
     ];
