@@ -194,13 +194,15 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Returns the time ranges of failed runs that no other run has replaced. The failed runs may already be deleted. */
+/**
+ * Returns the time ranges of failed runs that are not exported yet. The failed runs may already be deleted. If an
+ * outdated cache shows a failed run as active, its gap stays (S5).
+ */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));
-  const existing = present.filter(({ state }) => state !== 'Deleting');
-  const replaced = union([...covered, ...existing.map(({ span }) => span)]);
-  const stored = isRetryRequested ? [] : gaps.filter(({ span }) => without(span, replaced).length > 0);
+  const names = new Set(found.map(({ run }) => run));
+  const stored = isRetryRequested ? [] : gaps.filter(({ span, run }) => !names.has(run) && !contains(covered, span));
   return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
 }
 

@@ -305,8 +305,9 @@ export class ScheduleRuntime {
     const shown = existing.flatMap((run) => observe(this.#owner.name, run, this.#deleted.has(run.metadata.uid)) ?? []);
     const names = new Set(shown.filter(({ state }) => state !== 'Deleting').map(({ name }) => name));
     for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
+    const failed = new Set(resource.status?.gaps?.map(({ run }) => run));
     const announced = (resource.status?.runs ?? []).filter(
-      (run) => isUnfinished(run) && !names.has(run.name) && !this.#isTaken(run.name),
+      (run) => isUnfinished(run) && !names.has(run.name) && !failed.has(run.name) && !this.#isTaken(run.name),
     );
     const wanted = announced
       .flatMap(({ name }) => readRunTimes(name.slice(this.#owner.name.length + 1)) ?? [])
