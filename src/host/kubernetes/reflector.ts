@@ -26,6 +26,10 @@ const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
 /** Time in ms by which a watch may exceed its requested duration. The watch is then aborted. */
 const watchMarginMs = 5_000;
+/**
+ * Time in ms between two lists. Nothing shows that a watch has lost a single event, such as the pause of the whole
+ * operator. The next list corrects the cache.
+ */
 const relistIntervalMs = 600_000;
 /** Minimum duration in ms of a watch that delivers no events. A watch that ends earlier counts as failed. */
 const shortestGoodWatchMs = 5_000;

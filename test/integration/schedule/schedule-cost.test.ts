@@ -59,7 +59,7 @@ test('a restart opens no destination of schedules that are at rest, and each ope
   expect(world.opened).toBeGreaterThanOrEqual(before + count);
 });
 
-test('a hundred schedules at rest send nothing but watches', async () => {
+test('a hundred schedules at rest cause only watches and lists of each kind', async () => {
   const world = new ScheduleWorld();
   for (let index = 0; index < 100; index++) world.add({ schedule: '0 5 * * *' }, {}, `daily-${index}`);
   world.start();
@@ -67,6 +67,18 @@ test('a hundred schedules at rest send nothing but watches', async () => {
   const { requests } = world.world.api;
   const before = requests.length;
   await world.world.clock.advance(10 * hourMs);
-  const sent = requests.slice(before).filter(({ method, path }) => method !== 'WATCH' && !path.endsWith('s'));
-  expect(sent).toEqual([]);
+  const counts = new Map<string, number>();
+  for (const { method, path } of requests.slice(before)) {
+    counts.set(`${method} ${path}`, (counts.get(`${method} ${path}`) ?? 0) + 1);
+  }
+  const collections = [
+    '/api/v1/namespaces/logfleet-system/configmaps',
+    ...['collectorversionpolicies', 'searchexports', 'searchexportschedules'].map(
+      (plural) => `/apis/logfleet.dev/v1alpha1/${plural}`,
+    ),
+  ];
+  expect([...counts.keys()].sort()).toEqual(collections.flatMap((path) => [`GET ${path}`, `WATCH ${path}`]).sort());
+  // The interval between two lists is random, from nine to eleven minutes.
+  const mostLists = (10 * hourMs) / (9 * minuteMs);
+  for (const path of collections) expect(counts.get(`GET ${path}`)).toBeLessThanOrEqual(mostLists);
 });
