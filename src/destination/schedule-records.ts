@@ -1,5 +1,5 @@
 /**
- * Records of a schedule: `start.json` contains the first time to export (S2), and a file such as
+ * Records of a schedule: `start.json` contains the first start of the schedule (S2), and a file such as
  * `runs/20261122t120000z-130000z.json` names a time range that was exported (S1). Records are never removed.
  */
 import type { Destination } from './destination.ts';

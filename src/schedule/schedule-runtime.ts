@@ -35,7 +35,6 @@ import { decideSchedule, isUnfinished, type Run, type ScheduleSettings } from '.
 import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
-  defaultStart,
   mostCovered,
   readCovered,
   readGaps,
@@ -207,22 +206,18 @@ export class ScheduleRuntime {
   }
 
   /** Returns whether the schedule records must be read first (S7). */
-  #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
+  #isReadFirst({ status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
-    return this.#stored
-      ? spec.startTime === undefined && this.#stored.startMs === undefined
-      : covered.length >= mostCovered;
+    return !this.#stored && covered.length >= mostCovered;
   }
 
   /** Settings of the spec. Throws `InvalidSpec`. */
   #settings(resource: SearchExportSchedule, calendar: TickCalendar): ScheduleSettings {
     const { spec, metadata } = resource;
-    const range = scheduleRange(spec);
-    if ('problem' in range) throw invalid(range.path.join('.'), range);
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
     return {
-      ...scheduleTimes(resource, range, calendar, this.#stored?.startMs),
+      ...scheduleTimes(resource, rangeOf(spec), calendar, this.#stored?.startMs),
       name: metadata.name,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
     };
@@ -243,10 +238,9 @@ export class ScheduleRuntime {
    * missing, writes the record again.
    */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
-    const fallbackMs = defaultStart(resource, calendar);
+    const { startMs: fallbackMs } = scheduleTimes(resource, rangeOf(resource.spec), calendar);
     return this.#withDestination(resource, async (destination, layout) => {
-      const isStartMissing = resource.spec.startTime === undefined;
-      const startMs = isStartMissing ? await settleStart(destination, layout, fallbackMs) : undefined;
+      const startMs = await settleStart(destination, layout, fallbackMs);
       const spans: TimeRange[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);
@@ -372,11 +366,8 @@ export class ScheduleRuntime {
 }
 
 interface Stored {
-  /**
-   * Start of the schedule, as stored at the destination. Undefined if the spec has a `startTime`, which takes
-   * precedence.
-   */
-  readonly startMs: number | undefined;
+  /** First start of the schedule, as stored at the destination. A `startTime` in the spec takes precedence. */
+  readonly startMs: number;
   /** Time of all recorded runs. */
   readonly recorded: readonly TimeRange[];
 }
@@ -404,6 +395,13 @@ function observe(schedule: string, resource: SearchExport, isDeleted: boolean): 
   const reason = findCondition(status?.conditions, 'Ready')?.reason ?? reasons.progressing;
   const state = isDeleted ? 'Deleting' : runStateOf(resource);
   return span && { name: metadata.name, span, state, reason, resource };
+}
+
+/** Returns the time from `startTime` to `endTime` of the spec. Throws `InvalidSpec`. */
+function rangeOf(spec: SearchExportSchedule['spec']): TimeRange {
+  const range = scheduleRange(spec);
+  if ('problem' in range) throw invalid(range.path.join('.'), range);
+  return range;
 }
 
 function invalid(field: string, explanation: Explanation): LogfleetError {

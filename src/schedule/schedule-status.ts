@@ -142,7 +142,7 @@ export function readSpan({ from, to }: { readonly from: string; readonly to: str
  * Returns the start of a schedule that has no `startTime`. It is the start in the status, or else the last cron time
  * before the schedule was created (S2).
  */
-export function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
+function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);
   return Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
 }

@@ -18,8 +18,8 @@ export interface SearchExportScheduleSpec {
   /**
    * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
    * past, runs for all time since then are created. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was first created. This default stays the same if the SearchExportSchedule is deleted and
-   * created again.
+   * SearchExportSchedule was first created. The first start is stored at the destination, and is the default from then
+   * on, even if the SearchExportSchedule is deleted and created again.
    */
   readonly startTime?: string;
   /**

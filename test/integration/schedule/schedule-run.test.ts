@@ -55,6 +55,42 @@ describe('a schedule', () => {
     await expectCovered(world, startMs - 2 * dayMs, Date.parse(world.status?.coveredUntil ?? ''));
   });
 
+  test('reports a lost record of the first run as a gap, also with startTime (S2)', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ startTime: '2026-11-01T03:00:00Z' });
+    world.start();
+    expect(await world.until(() => world.records().length === 2)).toBe(true);
+    const [first] = world.records();
+    expect(first?.fromMs).toBe(startMs - 2 * hourMs);
+    world.store.objects.delete('hourly/schedule/runs/20261101t030000z-040000z.json');
+    expect(await world.verify()).toMatchObject({ fromMs: startMs - 2 * hourMs, gaps: [first] });
+  });
+
+  test('stores the start of a schedule whose destination has none yet (S2)', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ startTime: '2026-11-01T03:00:00Z' });
+    const replica = world.start();
+    expect(await world.until(() => world.records().length === 2)).toBe(true);
+    world.kill(replica);
+    expect(world.store.objects.delete('hourly/schedule/start.json')).toBe(true);
+    world.start();
+    await world.world.clock.advance(2 * hourMs);
+    expect(world.store.objects.has('hourly/schedule/start.json')).toBe(true);
+  });
+
+  test('begins at its first start when startTime is removed, even if startTime was changed before (S2)', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ startTime: '2026-11-01T03:00:00Z', paused: true });
+    world.start();
+    await world.world.clock.advance(minuteMs);
+    world.patch({ spec: { startTime: '2026-11-01T04:00:00Z' } });
+    await world.world.clock.advance(minuteMs);
+    expect(world.status?.startTime).toBe('2026-11-01T04:00:00Z');
+    world.patch({ spec: { startTime: null } });
+    await world.world.clock.advance(minuteMs);
+    expect(world.status?.startTime).toBe('2026-11-01T03:00:00Z');
+  });
+
   test('makes up for a downtime of a day and for kills', async () => {
     const world = new ScheduleWorld({ messages });
     world.add();

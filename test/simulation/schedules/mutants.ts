@@ -40,8 +40,8 @@ export const scheduleMutants: readonly Mutant[] = [
     'S2',
     'the start is not stored',
     runtime,
-    'isStartMissing ? await settleStart(destination, layout, fallbackMs) : undefined;',
-    'isStartMissing ? fallbackMs : undefined; void settleStart;',
+    'const startMs = await settleStart(destination, layout, fallbackMs);',
+    'const startMs = fallbackMs; void settleStart;',
     'S',
   ),
   of(
