@@ -59,6 +59,11 @@ export async function settleStart(destination: Destination, layout: ScheduleLayo
   return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
 }
 
+/** Writes the first time that a schedule exports, unless a time is stored. Does not read the stored time. */
+export async function recordStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<void> {
+  await destination.create(layout.start, startKind.encode({ fromMs }));
+}
+
 /** Reads the first time that a schedule exports; undefined if none is stored. Throws `destination.damaged`. */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;

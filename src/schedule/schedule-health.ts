@@ -24,11 +24,9 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   if (problem) return healthOfProblem(problem);
   if (!decision)
     return { ...atWork, reason: reasons.progressing, message: 'The destination is read for the first time.' };
-  const { gaps, taken, pending, active, create, isOldestCovered, coveredUntilMs, lastTickMs, nextDueMs } = decision;
+  const { gaps, taken, pending, active, create, lastTickMs, nextDueMs } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
-  const covered = isOldestCovered
-    ? `Everything until ${isoTime(coveredUntilMs)} is exported.`
-    : `The oldest time, from ${isoTime(coveredUntilMs)}, is not exported yet.`;
+  const covered = coveredText(decision);
   if (pausedBy !== undefined) {
     const message = `${covered} Paused by ${pausedBy}: no run is created.`;
     return { ...resting, ready: 'Unknown', reason: reasons.paused, message };
@@ -63,6 +61,12 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   }
   const message = `${covered}${isActive} The next run is due at ${isoTime(nextDueMs)}.`;
   return { ...resting, ready: 'True', reason: reasons.upToDate, message };
+}
+
+function coveredText({ isOldestCovered, coveredUntilMs, lastTickMs = 0 }: ScheduleDecision): string {
+  if (isOldestCovered) return `Everything until ${isoTime(coveredUntilMs)} is exported.`;
+  if (lastTickMs <= coveredUntilMs) return 'No run is due yet.';
+  return `The oldest time, from ${isoTime(coveredUntilMs)}, is not exported yet.`;
 }
 
 /** Returns the health of a schedule that cannot work, for example because of its spec or a Secret. */

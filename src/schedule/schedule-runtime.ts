@@ -25,7 +25,13 @@ import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { StatusWriter } from '../controller/status-writer.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
-import { listRecordedRuns, recordRun, ScheduleLayout, settleStart } from '../destination/schedule-records.ts';
+import {
+  listRecordedRuns,
+  recordRun,
+  recordStart,
+  ScheduleLayout,
+  settleStart,
+} from '../destination/schedule-records.ts';
 import type { DestinationChoice } from '../export/chosen-destination.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { restoreRecord } from './lost-records.ts';
@@ -240,7 +246,10 @@ export class ScheduleRuntime {
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
     const { startMs: fallbackMs } = scheduleTimes(resource, rangeOf(resource.spec), calendar);
     return this.#withDestination(resource, async (destination, layout) => {
-      const startMs = await settleStart(destination, layout, fallbackMs);
+      // The stored start is not needed if the spec has a start. It may be unreadable, for example because it is archived.
+      const isGiven = resource.spec.startTime !== undefined;
+      if (isGiven) await recordStart(destination, layout, fallbackMs);
+      const startMs = isGiven ? fallbackMs : await settleStart(destination, layout, fallbackMs);
       const spans: TimeRange[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);

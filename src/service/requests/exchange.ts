@@ -111,7 +111,6 @@ export class Exchange {
         const answer = await this.#follow(call, reading);
         this.#count(call, 'ok');
         this.#keyCheck.accepted();
-        this.#keyCheck.ended(call);
         return answer;
       } catch (error) {
         if (error instanceof KeyRejectedError) throw error.rejection;
@@ -134,7 +133,8 @@ export class Exchange {
     const seen = (timesSeen.get(outcome) ?? 0) + 1;
     timesSeen.set(outcome, seen);
     const isRepeated = seen <= treatmentOf(call.operation, outcome).again;
-    if (isRejection(error)) this.#keyCheck.rejected(call, isRepeated);
+    if (outcome === 'unauthorized') this.#keyCheck.rejected(call, isRepeated);
+    else if (error.status !== undefined) this.#keyCheck.accepted();
     return isRepeated;
   }
 

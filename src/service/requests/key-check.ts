@@ -54,9 +54,10 @@ export class KeyCheck {
     if (this.#isRejected && !isOfRunningJob(call)) this.#begin(call);
   }
 
-  /** Records that the service accepted the key. */
+  /** Records an answer that does not reject the key. All waiting requests are then sent. */
   accepted(): void {
     this.#isRejected = false;
+    this.#end(undefined);
   }
 
   /**
@@ -68,12 +69,19 @@ export class KeyCheck {
     if (isRepeated && !isOfRunningJob(call)) this.#begin(call);
   }
 
-  /** Records that a request has ended. `rejection` is its error if the service rejected the key. */
+  /**
+   * Records the end of a request, and its error if the service rejected the key. If a request that checks the key gets
+   * no answer, nothing is known about the key, so all waiting requests are sent.
+   */
   ended(call: Call, rejection?: ServiceError): void {
     if (this.#check?.call !== call) return;
-    const { result } = this.#check;
+    if (!rejection) this.#isRejected = false;
+    this.#end(rejection);
+  }
+
+  #end(rejection: ServiceError | undefined): void {
+    this.#check?.result.resolve(rejection);
     this.#check = undefined;
-    result.resolve(rejection);
   }
 
   #begin(call: Call): void {

@@ -66,6 +66,20 @@ describe('a schedule', () => {
     expect(await world.verify()).toMatchObject({ fromMs: startMs - 2 * hourMs, gaps: [first] });
   });
 
+  test('does not need a stored start that is archived, if the spec has startTime (S2)', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ startTime: '2026-11-01T03:00:00Z' });
+    const replica = world.start();
+    expect(await world.until(() => world.records().length === 2)).toBe(true);
+    world.kill(replica);
+    world.strike = (call, name) =>
+      call === 'read' && name.endsWith('/start.json') ? { failure: 'frozen' } : undefined;
+    world.start();
+    await world.world.clock.advance(2 * hourMs);
+    expect(world.ready?.reason).toBe('UpToDate');
+    expect(world.records().length).toBeGreaterThan(2);
+  });
+
   test('stores the start of a schedule whose destination has none yet (S2)', async () => {
     const world = new ScheduleWorld({ messages });
     world.add({ startTime: '2026-11-01T03:00:00Z' });

@@ -6,7 +6,7 @@ import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
 const startMs = Date.UTC(2026, 9, 4, 22);
 const hourMs = 3_600_000;
 
-function backfilling(change: Partial<ScheduleDecision>) {
+function healthOf(change: Partial<ScheduleDecision>) {
   const decision: ScheduleDecision = {
     ...{ record: [], repeat: [], remove: [], create: [], gaps: [], taken: [], pending: 3, active: 2 },
     ...{ coveredUntilMs: startMs, isOldestCovered: false, isComplete: false },
@@ -26,5 +26,13 @@ test.each([
     'Everything until 2026-10-04T23:00:00Z is exported. 1 run is active, and 3 more will be created.',
   ],
 ])('%j', (change, message) => {
-  expect(backfilling(change)).toMatchObject({ reason: 'Backfilling', message });
+  expect(healthOf(change)).toMatchObject({ reason: 'Backfilling', message });
+});
+
+test('no run is due before the first cron time', () => {
+  const change = { active: 0, pending: 0, lastTickMs: startMs - hourMs, nextDueMs: startMs + hourMs };
+  expect(healthOf(change)).toMatchObject({
+    reason: 'UpToDate',
+    message: 'No run is due yet. The next run is due at 2026-10-04T23:00:00Z.',
+  });
 });

@@ -59,11 +59,20 @@ test('waiting requests are sent if the key is accepted', async () => {
   expect(ends).toEqual(['sent', 'sent']);
 });
 
-test('the next request checks the key if the check ends without an answer', async () => {
+test('waiting requests are sent if the check ends without an answer', async () => {
   const { check, first, ends } = await rejected([newCall(), newCall()]);
   check.ended(first);
   await settle();
-  expect(ends).toEqual(['sent', 'waits']);
+  expect(ends).toEqual(['sent', 'sent']);
+});
+
+test('waiting requests are sent as soon as another request shows that the key is valid', async () => {
+  const { check, first, ends } = await rejected([newCall(), newCall()]);
+  check.accepted();
+  await settle();
+  expect(ends).toEqual(['sent', 'sent']);
+  check.ended(first);
+  expect(check.mustWait(newCall())).toBe(false);
 });
 
 test('a waiting request can be cancelled', async () => {
