@@ -157,6 +157,8 @@ describe('--help', () => {
     expect(new Set(packages)).toEqual(new Set(['commander']));
     expect(loaded.filter((path) => /^(?:src|simulator)\//.test(path)).sort()).toEqual([
       'simulator/command.ts',
+      'src/api/annotations.ts',
+      'src/api/kinds.ts',
       'src/base/clock.ts',
       'src/base/duration.ts',
       'src/base/errors.ts',
