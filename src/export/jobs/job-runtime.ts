@@ -116,29 +116,33 @@ export class JobRuntime {
   }
 
   async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
-    const { host, accounts, shares } = this.#options;
-    const store = host.workerJobs;
-    const { changes } = accounts.secrets;
+    const { changes } = this.#options.accounts.secrets;
     let problem: LogfleetError | undefined;
+    let found: Found;
     try {
-      if (!host.isCluster) throw noJobs(noCluster);
-      if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
-      if (!store.synced()) throw listProblem(store);
-      const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
-      if (pausedBy !== undefined) {
-        for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
-        return { health: exportHealth({ pausedBy, wording: resourceWording }) };
-      }
-      return await this.#followJob(resource, store, shares, isAsked);
+      found = await this.#findJob(resource, isAsked);
     } catch (error) {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
       problem = error;
       const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
-      return { health: exportHealth({ pausedBy: undefined, problem, wording: resourceWording }), delayMs };
-    } finally {
-      this.#awaitSecrets(resource, problem, changes);
+      found = { health: exportHealth({ pausedBy: undefined, problem, wording: resourceWording }), delayMs };
     }
+    this.#awaitSecrets(resource, problem, found.health.stalled, changes);
+    return found;
+  }
+
+  /** Finds or creates the Job of the export, unless the export is paused. Throws if no Job can be created. */
+  async #findJob(resource: SearchExport, isAsked: boolean): Promise<Found> {
+    const { host, shares } = this.#options;
+    const store = host.workerJobs;
+    if (!host.isCluster) throw noJobs(noCluster);
+    if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
+    if (!store.synced()) throw listProblem(store);
+    const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
+    if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
+    for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
+    return { health: exportHealth({ pausedBy, wording: resourceWording }) };
   }
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
@@ -298,12 +302,19 @@ export class JobRuntime {
   }
 
   /** Reconciles a stalled export when one of its Secrets changes (C2). */
-  #awaitSecrets(resource: SearchExport, problem: LogfleetError | undefined, changes: number): void {
+  #awaitSecrets(
+    resource: SearchExport,
+    problem: LogfleetError | undefined,
+    isStalledNow: boolean,
+    changes: number,
+  ): void {
     const { accounts, enqueue } = this.#options;
     const isForSecrets = problem
       ? problem.handling.kind === 'stall' && problem.reason !== reasons.jobsNotAvailable
       : true;
-    const isStalled = isForSecrets && (problem || findCondition(resource.status?.conditions, 'Stalled'));
+    // The status may not show yet that the export is stalled.
+    const isShownStalled = findCondition(resource.status?.conditions, 'Stalled') !== undefined;
+    const isStalled = isForSecrets && (problem || isStalledNow || isShownStalled);
     const keys = isStalled ? secretsOf(resource) : [];
     accounts.secrets.wait(waiterOf(this.key), keys, changes, () => enqueue(this.key));
   }

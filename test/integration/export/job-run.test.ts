@@ -222,6 +222,20 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(1);
   });
 
+  test('runs again as soon as a Secret is corrected after the service rejected the key', async () => {
+    const { world, controller } = jobWorld();
+    const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    isWrong = false;
+    const allowedHosts = Buffer.from('other.example.com').toString('base64');
+    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
+    expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
+  });
+
   test('stays stalled when its Job is deleted after its time to live, until a Secret changes', async () => {
     const { world, controller, jobs } = jobWorld();
     const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
