@@ -115,7 +115,8 @@ export class Exchange {
       } catch (error) {
         if (error instanceof KeyRejectedError) throw error.rejection;
         if (!this.#isRepeated(call, error, timesSeen)) {
-          this.#keyCheck.ended(call, isRejection(error) ? error : undefined);
+          // After an answer, this call no longer checks the key.
+          this.#keyCheck.unanswered(call);
           throw error;
         }
       } finally {
@@ -133,7 +134,7 @@ export class Exchange {
     const seen = (timesSeen.get(outcome) ?? 0) + 1;
     timesSeen.set(outcome, seen);
     const isRepeated = seen <= treatmentOf(call.operation, outcome).again;
-    if (outcome === 'unauthorized') this.#keyCheck.rejected(call, isRepeated);
+    if (outcome === 'unauthorized') this.#keyCheck.rejected(call, error, isRepeated);
     else if (error.status !== undefined) this.#keyCheck.accepted();
     return isRepeated;
   }
@@ -340,11 +341,6 @@ export class Exchange {
     const detail = messageOf(cause);
     return this.#error(call, url, { outcome, detail, cause, sentAtMs, status });
   }
-}
-
-/** Returns whether the error means that the service rejected the access key (401). */
-function isRejection(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.outcome === 'unauthorized';
 }
 
 /** Returns the cookie values that are long enough to be secrets. */

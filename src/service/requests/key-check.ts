@@ -62,21 +62,21 @@ export class KeyCheck {
 
   /**
    * Records that the service rejected the key. If `isRepeated` is true, the client sends this request again, which
-   * checks the key a second time.
+   * checks the key a second time. Otherwise, if this request checked the key, all waiting requests fail.
    */
-  rejected(call: Call, isRepeated: boolean): void {
+  rejected(call: Call, rejection: ServiceError, isRepeated: boolean): void {
     this.#isRejected = true;
-    if (isRepeated && !isOfRunningJob(call)) this.#begin(call);
+    if (!isRepeated) {
+      if (this.#check?.call === call) this.#end(rejection);
+    } else if (!isOfRunningJob(call)) this.#begin(call);
   }
 
   /**
-   * Records the end of a request, and its error if the service rejected the key. If a request that checks the key gets
-   * no answer, nothing is known about the key, so all waiting requests are sent.
+   * Records that a request got no answer. If it checked the key, nothing is known about the key, so all waiting requests
+   * are sent.
    */
-  ended(call: Call, rejection?: ServiceError): void {
-    if (this.#check?.call !== call) return;
-    if (!rejection) this.#isRejected = false;
-    this.#end(rejection);
+  unanswered(call: Call): void {
+    if (this.#check?.call === call) this.accepted();
   }
 
   #end(rejection: ServiceError | undefined): void {

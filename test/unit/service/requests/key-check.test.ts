@@ -18,7 +18,7 @@ async function rejected(waiting: readonly Call[]) {
   const check = new KeyCheck();
   const first = newCall();
   await check.pass(first);
-  check.rejected(first, true);
+  check.rejected(first, rejection, true);
   const ends = waiting.map(() => 'waits');
   waiting.forEach((call, index) => {
     check.pass(call).then(
@@ -42,8 +42,7 @@ test('no request waits before the first rejection', async () => {
 
 test('waiting requests fail without being sent if the key is rejected again', async () => {
   const { check, first, ends } = await rejected([newCall(), newCall()]);
-  check.rejected(first, false);
-  check.ended(first, rejection);
+  check.rejected(first, rejection, false);
   await settle();
   expect(ends).toEqual(['KeyRejectedError', 'KeyRejectedError']);
   const next = newCall();
@@ -52,16 +51,15 @@ test('waiting requests fail without being sent if the key is rejected again', as
 });
 
 test('waiting requests are sent if the key is accepted', async () => {
-  const { check, first, ends } = await rejected([newCall(), newCall()]);
+  const { check, ends } = await rejected([newCall(), newCall()]);
   check.accepted();
-  check.ended(first);
   await settle();
   expect(ends).toEqual(['sent', 'sent']);
 });
 
 test('waiting requests are sent if the check ends without an answer', async () => {
   const { check, first, ends } = await rejected([newCall(), newCall()]);
-  check.ended(first);
+  check.unanswered(first);
   await settle();
   expect(ends).toEqual(['sent', 'sent']);
 });
@@ -71,7 +69,7 @@ test('waiting requests are sent as soon as another request shows that the key is
   check.accepted();
   await settle();
   expect(ends).toEqual(['sent', 'sent']);
-  check.ended(first);
+  check.unanswered(first);
   expect(check.mustWait(newCall())).toBe(false);
 });
 
