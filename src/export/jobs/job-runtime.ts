@@ -117,18 +117,16 @@ export class JobRuntime {
 
   async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
     const { changes } = this.#options.accounts.secrets;
-    let problem: LogfleetError | undefined;
     let found: Found;
     try {
       found = await this.#findJob(resource, isAsked);
     } catch (error) {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
-      problem = error;
       const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
-      found = { health: exportHealth({ pausedBy: undefined, problem, wording: resourceWording }), delayMs };
+      found = { health: exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording }), delayMs };
     }
-    this.#awaitSecrets(resource, problem, found.health.stalled, changes);
+    this.#awaitSecrets(resource, found.health, changes);
     return found;
   }
 
@@ -302,20 +300,9 @@ export class JobRuntime {
   }
 
   /** Reconciles a stalled export when one of its Secrets changes (C2). */
-  #awaitSecrets(
-    resource: SearchExport,
-    problem: LogfleetError | undefined,
-    isStalledNow: boolean,
-    changes: number,
-  ): void {
+  #awaitSecrets(resource: SearchExport, { stalled, reason }: ExportHealth, changes: number): void {
     const { accounts, enqueue } = this.#options;
-    const isForSecrets = problem
-      ? problem.handling.kind === 'stall' && problem.reason !== reasons.jobsNotAvailable
-      : true;
-    // The status may not show yet that the export is stalled.
-    const isShownStalled = findCondition(resource.status?.conditions, 'Stalled') !== undefined;
-    const isStalled = isForSecrets && (problem || isStalledNow || isShownStalled);
-    const keys = isStalled ? secretsOf(resource) : [];
+    const keys = stalled && reason !== reasons.jobsNotAvailable ? secretsOf(resource) : [];
     accounts.secrets.wait(waiterOf(this.key), keys, changes, () => enqueue(this.key));
   }
 
