@@ -79,6 +79,11 @@ export function isFileAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }
 
+/** Returns whether a folder could not be flushed to disk because its file system cannot flush folders. */
+export function isSyncUnsupported(error: unknown): boolean {
+  return ['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(systemCode(error) ?? '');
+}
+
 /** Returns the code of a system error, such as `ENOENT`. Returns undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

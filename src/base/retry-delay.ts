@@ -8,7 +8,7 @@ import type { Random } from './random.ts';
  */
 export const stallRetryMs = 30_000;
 /** Delay in ms after the service has refused the credentials twice in a row. A change of the Secret ends the delay. */
-export const refusalRetryMs = 600_000;
+const refusalRetryMs = 600_000;
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;

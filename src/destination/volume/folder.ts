@@ -7,7 +7,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isFileAbsent, systemCode } from '../../base/errors.ts';
+import { isFileAbsent, isSyncUnsupported, systemCode } from '../../base/errors.ts';
 import { destinationError } from '../destination-error.ts';
 import { diskError } from './disk-error.ts';
 
@@ -161,7 +161,7 @@ export class Folder {
     try {
       await this.#handle.sync();
     } catch (cause) {
-      if (['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(systemCode(cause) ?? '')) return;
+      if (isSyncUnsupported(cause)) return;
       throw diskError('write', this.path, cause);
     }
   }

@@ -6,7 +6,14 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { failure, isFileAbsent, type LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
+import {
+  failure,
+  isFileAbsent,
+  isSyncUnsupported,
+  type LogfleetError,
+  messageOf,
+  systemCode,
+} from '../../base/errors.ts';
 import { type StateDirectory, stateFolderName } from './state-directory.ts';
 
 let writes = 0;
@@ -132,7 +139,7 @@ async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync().catch((error: unknown) => {
-      if (!['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(systemCode(error) ?? '')) throw error;
+      if (!isSyncUnsupported(error)) throw error;
     });
   } finally {
     await handle.close();
