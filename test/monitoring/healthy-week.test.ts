@@ -4,7 +4,7 @@ import { annotations } from '../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
 import { policiesPath, type Replica } from '../support/world.ts';
-import { type AlertTest, firedWithin, testAlerts } from './alert-rules.ts';
+import { firedWithin, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
 /** A shorter interval between scrapes would double the CPU time of the test. */
@@ -95,15 +95,12 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
   expect(world.world.export('audit')?.status?.summary?.state).toBe('Exported');
   expect(world.records().length).toBeGreaterThan(7 * 24 - 3);
   // The stalled policy shows that this test would notice an alert.
-  const tests = [alertTest('week', recorded, []), alertTest('stalled policy', stalled, ['LogfleetResourceStalled'])];
+  const only = (alerts: readonly string[]) => [
+    { expr: firedWithin('8d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
+  ];
+  const tests = [
+    recorded.testAtEnd('week', only([])),
+    stalled.testAtEnd('stalled policy', only(['LogfleetResourceStalled'])),
+  ];
   expect(await testAlerts(tests, recorded.interval)).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
 });
-
-/** Returns a test which expects that only the given alerts fire on the recorded series. */
-function alertTest(name: string, recorded: RecordedSeries, alerts: readonly string[]): AlertTest {
-  const expected = alerts.map((alertname) => `{alertname="${alertname}"}`);
-  return {
-    ...{ name, interval: recorded.interval, startSeconds: recorded.startMs / 1_000, series: recorded.input() },
-    queries: [{ at: `${recorded.minutes}m`, expr: firedWithin('8d'), expected }],
-  };
-}

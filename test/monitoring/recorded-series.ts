@@ -1,7 +1,7 @@
 /** Records metrics of operators in virtual time, as Prometheus does. */
 import type { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
+import { type AlertQuery, type AlertTest, alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
 
 const used = new Set(alertRules.flatMap(({ expr }) => metricsIn(expr)));
 
@@ -25,7 +25,7 @@ export class RecordedSeries {
     this.startMs = clock.now();
   }
 
-  get minutes(): number {
+  get #minutes(): number {
     return Math.round(((this.#scrapes - 1) * this.#stepMs) / 60_000);
   }
 
@@ -46,8 +46,17 @@ export class RecordedSeries {
    * Returns the values of each series in promtool's notation, such as `1x3` for 1 1 1 1, and `_x3` for three missing
    * values.
    */
-  input(): InputSeries {
+  #input(): InputSeries {
     return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
+  }
+
+  /** Returns a test that evaluates the queries at the time of the last scrape. */
+  testAtEnd(name: string, queries: readonly Omit<AlertQuery, 'at'>[]): AlertTest {
+    return {
+      ...{ name, interval: this.interval, startSeconds: this.startMs / 1_000 },
+      series: this.#input(),
+      queries: queries.map((query) => ({ at: `${this.#minutes}m`, ...query })),
+    };
   }
 
   #scrape(pod: string, text: string): void {

@@ -260,16 +260,11 @@ async function expectAlerts(problem: Problem): Promise<void> {
   await recorded.record(lastsMs, () => (isScraped === false ? [] : [operator]));
   correct?.(world);
   await recorded.record(endsMs, () => [operator]);
-  const at = `${recorded.minutes}m`;
   const result = await testAlerts([
-    {
-      ...{ name: alerts.join(), interval: recorded.interval, startSeconds: recorded.startMs / 1_000 },
-      series: recorded.input(),
-      queries: [
-        { at, expr: firedWithin('1d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
-        { at, expr: firing, expected: [] },
-      ],
-    },
+    recorded.testAtEnd(alerts.join(), [
+      { expr: firedWithin('1d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
+      { expr: firing, expected: [] },
+    ]),
   ]);
   expect(result).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
 }
