@@ -214,9 +214,9 @@ export interface Stage {
    */
   readonly soakDuration: string;
   /**
-   * With `Required`, the stage starts only after a person has approved it, with the command `logfleet approve` or with
-   * the annotation `logfleet.dev/approve`, whose value is `ROLLOUT/STAGE` (id of the rollout and name of the stage). By
-   * default, no approval is needed.
+   * With `Required`, the stage starts only after a person has approved it. Approve it with the command `logfleet
+   * approve`, or with the annotation `logfleet.dev/approve`. The value of the annotation is `ROLLOUT/STAGE` (id of the
+   * rollout and name of the stage). By default, no approval is needed.
    */
   readonly approval?: 'Required';
   /**

@@ -85,10 +85,10 @@ export interface SearchExportSpec {
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
    * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
-   * times of the messages after all searches, which scans the time range once more. logfleet compares these figures
-   * with the written rows. If a part of the range differs, logfleet searches this part again, up to three times. With
-   * `Count`, logfleet compares only numbers of rows, and for most intervals only the number that their own search
-   * reported. Can be changed until the export manifest is written.
+   * times of the messages after all searches. This scans the time range once more. logfleet compares these figures with
+   * the written rows. If a part of the range differs, logfleet searches this part again, up to three times. With
+   * `Count`, logfleet compares only numbers of rows. For most intervals, it compares only the number that the search of
+   * the interval reported. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
