@@ -26,8 +26,8 @@ import { DirectorySettings, type FoundSettings, identifySettings } from './direc
 import { requireState } from './durable-file.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
+import { identify, RecordCache } from './record-cache.ts';
 import type { Request } from './requests.ts';
-import { identify, ResourceCache } from './resource-cache.ts';
 import {
   type Notice,
   type RecordStore,
@@ -58,7 +58,7 @@ export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'
 
 export class DirectoryContents {
   protected readonly clock: Clock;
-  readonly cache = new ResourceCache();
+  readonly cache = new RecordCache();
   readonly #settings = new DirectorySettings();
   readonly #options: DirectoryContentsOptions;
   readonly #records: RecordStore;

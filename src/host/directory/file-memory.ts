@@ -9,7 +9,7 @@ import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { DecodedFile } from './manifest-decoding.ts';
 import { firstMissing, type Outline } from './manifest-outline.ts';
-import { identify } from './resource-cache.ts';
+import { identify } from './record-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface TextPrint {

@@ -16,7 +16,7 @@ import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
 import { type Outline, outlineOf } from './manifest-outline.ts';
-import { identify } from './resource-cache.ts';
+import { identify } from './record-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
 /** Namespace of a resource if its manifest names no namespace, as with `kubectl apply`. */

@@ -35,8 +35,8 @@ import {
   type PreviousOf,
   type RefusedDocument,
 } from './manifest-decoding.ts';
+import { identify } from './record-cache.ts';
 import { type Request, readRequests, type SettingsRequest } from './requests.ts';
-import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /**

@@ -1,11 +1,11 @@
-/** Cache in memory of the resources in manifest directories. Controllers subscribe to its changes. */
+/** Cache in memory of the records of all resources in manifest directories. Controllers subscribe to its changes. */
 
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 import type { ResourceRecord } from './resource-records.ts';
 
-export class ResourceCache {
+export class RecordCache {
   readonly #records = new Map<string, ResourceRecord>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   #synced = false;
