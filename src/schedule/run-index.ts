@@ -2,6 +2,7 @@
 import { type ConditionType, findCondition } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
+import { Multimap } from '../base/multimap.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
 import type { RunState } from './schedule-decision.ts';
 
@@ -17,8 +18,8 @@ export class RunIndex {
   readonly #exports: ResourceSource<SearchExport>;
   readonly #onChange: (schedule: ResourceKey) => void;
   readonly #runs = new Map<string, IndexedRun>();
-  /** Runs of each schedule, by the uid of the schedule. */
-  readonly #bySchedule = new Map<string, Map<string, IndexedRun>>();
+  /** Runs of each schedule (text of the key), by the uid of the schedule. */
+  readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
   /** @param onChange called with a schedule when one of its runs is added, removed or changes its state */
@@ -30,8 +31,9 @@ export class RunIndex {
   }
 
   runsOf(uid: string): readonly SearchExport[] {
-    const runs = this.#bySchedule.get(uid)?.values() ?? [];
-    return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
+    return Array.from(this.#bySchedule.get(uid), (id) => this.#runs.get(id)).flatMap(
+      (run) => (run && this.#exports.get(run.key)) ?? [],
+    );
   }
 
   /**
@@ -52,22 +54,13 @@ export class RunIndex {
     const resource = this.#exports.get(key);
     const after = resource && indexedRun(resource);
     if (before?.uid === after?.uid && before?.state === after?.state) return [];
-    if (before) this.#remove(id, before);
-    if (after) this.#add(id, after);
-    return [before, after].flatMap((run) => run?.schedule ?? []);
-  }
-
-  #add(id: string, run: IndexedRun): void {
-    this.#runs.set(id, run);
-    const others = this.#bySchedule.get(run.scheduleUid) ?? new Map<string, IndexedRun>();
-    this.#bySchedule.set(run.scheduleUid, others.set(id, run));
-  }
-
-  #remove(id: string, { scheduleUid }: IndexedRun): void {
     this.#runs.delete(id);
-    const others = this.#bySchedule.get(scheduleUid);
-    others?.delete(id);
-    if (others?.size === 0) this.#bySchedule.delete(scheduleUid);
+    if (before) this.#bySchedule.delete(before.scheduleUid, id);
+    if (after) {
+      this.#runs.set(id, after);
+      this.#bySchedule.add(after.scheduleUid, id);
+    }
+    return [before, after].flatMap((run) => run?.schedule ?? []);
   }
 }
 
