@@ -18,8 +18,8 @@
  */
 
 import { aborted } from '../base/aborted.ts';
-import { assert, unreachable } from '../base/assert.ts';
-import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
+import { assert } from '../base/assert.ts';
+import { asLogfleetError, type Handling, type LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Counter, Histogram } from '../base/metrics.ts';
@@ -39,16 +39,17 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
+/** How a failed reconcile is counted and logged, by the handling of its error. */
+const failures = {
+  backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
+  bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
+  retryAfter: { outcome: 'retry_after', level: 'info', message: 'reconcile is to be tried later' },
+  wait: { outcome: 'wait', level: 'debug', message: 'reconcile waits' },
+  stall: { outcome: 'stall', level: 'warn', message: 'reconcile stalled' },
+} as const satisfies Record<Handling['kind'], object>;
+
 /** Outcome of a reconcile, for metrics. `aborted`: the reconcile was stopped early. */
-export type ReconcileOutcome =
-  | 'settled'
-  | 'requeue_after'
-  | 'backoff'
-  | 'retry_after'
-  | 'wait'
-  | 'stall'
-  | 'bug'
-  | 'aborted';
+type ReconcileOutcome = 'settled' | 'requeue_after' | 'aborted' | (typeof failures)[Handling['kind']]['outcome'];
 
 export class Controller {
   readonly #options: ControllerOptions;
@@ -236,32 +237,17 @@ export class Controller {
 
   #followError(key: string, error: LogfleetError): ReconcileOutcome {
     const { handling } = error;
-    this.#markSettled(key, handling.kind === 'stall');
-    switch (handling.kind) {
-      case 'backoff':
-        this.#log.warn('reconcile failed', { key, error, retryDelayMs: this.#queue.addBackoff(key) });
-        return 'backoff';
-      case 'bug':
-        this.#log.error('reconcile failed unexpectedly', { key, error, retryDelayMs: this.#queue.addBackoff(key) });
-        return 'bug';
-      case 'retryAfter':
-        this.#log.info('reconcile is to be tried later', {
-          key,
-          error,
-          retryDelayMs: this.#queue.addBackoff(key, handling.delayMs),
-        });
-        return 'retry_after';
-      case 'wait':
-        this.#log.debug('reconcile waits', { key, error });
-        this.#queue.addAfter(key, stallRetryMs);
-        return 'wait';
-      case 'stall':
-        this.#log.warn('reconcile stalled', { key, error });
-        this.#queue.addAfter(key, stallRetryMs);
-        return 'stall';
-      default:
-        return unreachable(handling);
+    const isStalled = handling.kind === 'stall';
+    this.#markSettled(key, isStalled);
+    const { outcome, level, message } = failures[handling.kind];
+    if (isStalled || handling.kind === 'wait') {
+      this.#log[level](message, { key, error });
+      this.#queue.addAfter(key, stallRetryMs);
+    } else {
+      const retryDelayMs = this.#queue.addBackoff(key, handling.kind === 'retryAfter' ? handling.delayMs : 0);
+      this.#log[level](message, { key, error, retryDelayMs });
     }
+    return outcome;
   }
 
   #markSettled(key: string, settled: boolean): void {
