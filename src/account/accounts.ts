@@ -192,22 +192,16 @@ export class Accounts {
 
   /** Request limits of the user, including the limits that workers use (B8). */
   limitsOf(account: Account): RequestLimits {
-    const shared = this.#find(account);
-    return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
+    return this.#budgets.limitsOf(account.user);
   }
 
   /** Returns whether the user's requests in flight are within the request limits that the operator may use now. */
   isWithinLimits(account: Account): boolean {
-    const shared = this.#find(account);
-    return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));
+    return this.#budgets.isWithinLimits(account.user);
   }
 
   sharesChanged(): void {
     this.#shareBudgets();
-  }
-
-  #find(account: Account): Shared | undefined {
-    return [...this.#shared.values()].find((shared) => shared.account === account);
   }
 
   /** Closes the connections of all clients. */
@@ -274,7 +268,8 @@ export class Accounts {
     if (known) return known;
     const serviceId = serviceIdOf(credentials.address);
     const { accessId, accessKey, address, allowedHosts, caCertificates } = credentials;
-    const budget = this.#budgets.of({ ...credentials, serviceId });
+    const user = userIdOf({ ...credentials, serviceId });
+    const budget = this.#budgets.of({ user, accessId });
     const names = settingNamesOf(place);
     const settings = { address, accessId, accessKey, allowedHosts, caCertificates, budget, names };
     const connection = this.#options.connect(settings);
@@ -286,7 +281,7 @@ export class Accounts {
       service,
       searches,
       requestsPerSecond: Math.min(defaultRate, credentials.requestsPerSecond ?? defaultRate),
-      ...{ user: userIdOf({ ...credentials, serviceId }), fingerprint },
+      ...{ user, fingerprint },
     };
     const shared: Shared = { account, credentials, connection, refusal: undefined };
     this.#shared.set(fingerprint, shared);
@@ -335,7 +330,7 @@ export class Accounts {
 }
 
 function spenderOf({ account, credentials }: Shared): Spender {
-  return { ...credentials, serviceId: account.serviceId };
+  return { ...credentials, user: account.user };
 }
 
 function refused(place: CredentialPlace, serviceId: string): LogfleetError {

@@ -15,11 +15,11 @@ import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
-/** Credentials of one Secret, and the request limits that the Secret sets. */
+/** User and access key of one Secret, and the request limits that the Secret sets. */
 export interface Spender {
-  readonly serviceId: string;
-  readonly accessId: string;
+  /** Identity of the user, from `userIdOf`. */
   readonly user: string;
+  readonly accessId: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;
 }
@@ -53,9 +53,10 @@ export class Budgets {
   }
 
   /** Returns the request budget of one access key of a user. */
-  of(spender: Spender): KeyBudget {
-    const user = this.#user(spender);
-    return getOrAdd(user.keys, spender.accessId, () => user.budget.key(spender.accessId));
+  of({ user, accessId }: Pick<Spender, 'user' | 'accessId'>): KeyBudget {
+    const create = () => ({ budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits });
+    const { keys, budget } = getOrAdd<string, UserBudget>(this.#users, user, create);
+    return getOrAdd(keys, accessId, () => budget.key(accessId));
   }
 
   /**
@@ -65,11 +66,11 @@ export class Budgets {
    * only if no Secret of the user is left
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
-    for (const [name, user] of this.#users) {
-      const of = (all: readonly Spender[]) => all.filter((spender) => nameOf(spender) === name);
+    for (const [id, budget] of this.#users) {
+      const of = (all: readonly Spender[]) => all.filter(({ user }) => user === id);
       const [own, ended] = [of(spenders), of(leaving)];
-      if (own.length + ended.length > 0) this.#shareOut(name, user, own, ended);
-      else this.#users.delete(name);
+      if (own.length + ended.length > 0) this.#shareOut(id, budget, own, ended);
+      else this.#users.delete(id);
     }
   }
 
@@ -77,13 +78,13 @@ export class Budgets {
    * Smallest request limits that the user's Secrets set. The requests of the user's workers also count against these
    * limits.
    */
-  limitsOf(spender: Spender): RequestLimits {
-    return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
+  limitsOf(user: string): RequestLimits {
+    return this.#users.get(user)?.limits ?? serviceLimits;
   }
 
   /** Returns whether the user's requests in flight are within the limits of this process. */
-  isWithinLimits(spender: Spender): boolean {
-    return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
+  isWithinLimits(user: string): boolean {
+    return this.#users.get(user)?.budget.isWithinLimits() ?? true;
   }
 
   /** Creates the metrics of the request budgets, summed over all users. */
@@ -105,26 +106,17 @@ export class Budgets {
     observe('search_jobs_limit', 'Search jobs that may be active at the same time.', ({ jobs }) => jobs.limit);
   }
 
-  #user(spender: Spender): UserBudget {
-    const create = () => ({ budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits });
-    return getOrAdd(this.#users, nameOf(spender), create);
-  }
-
-  #shareOut(name: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
+  #shareOut(id: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
     const { limits: most = serviceLimits, shares } = this.#options;
     const { budget, keys } = user;
+    const smallest = (all: readonly Spender[], limit: keyof RequestLimits) =>
+      Math.min(most[limit], ...all.map((spender) => spender[limit] ?? most[limit]));
     const limitsOf = (all: readonly Spender[]): RequestLimits => ({
-      requestsPerSecond: smallest(
-        most.requestsPerSecond,
-        all.map((spender) => spender.requestsPerSecond),
-      ),
-      maxConcurrentRequests: smallest(
-        most.maxConcurrentRequests,
-        all.map((spender) => spender.maxConcurrentRequests),
-      ),
+      requestsPerSecond: smallest(all, 'requestsPerSecond'),
+      maxConcurrentRequests: smallest(all, 'maxConcurrentRequests'),
     });
     user.limits = limitsOf(effective(spenders, leaving));
-    const held = shares?.of(hashOf(name)) ?? [];
+    const held = shares?.of(id) ?? [];
     budget.setRequestsPerSecond(limitsWithout(user.limits, held).requestsPerSecond);
     for (const accessId of keys.keys()) {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
@@ -137,27 +129,17 @@ export class Budgets {
   }
 }
 
-/** Returns a digest that identifies a user without showing the name. */
-export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
-  return hashOf(nameOf(spender));
-}
-
-function hashOf(name: string): string {
+/**
+ * Returns the identity of a user: a digest of the host name of the service and of the user's name. A corrected path in
+ * the URL keeps the identity.
+ */
+export function userIdOf({ serviceId, user }: { readonly serviceId: string; readonly user: string }): string {
+  const name = `${new URL(serviceId).host} ${user}`;
   return createHash('sha256').update(name).digest('hex').slice(0, 32);
 }
 
 function effective(spenders: readonly Spender[], leaving: readonly Spender[]): readonly Spender[] {
   return spenders.length > 0 ? spenders : leaving;
-}
-
-/** Returns the smallest of `limit` (the limit of the service) and the limits that Secrets set. */
-function smallest(limit: number, named: readonly (number | undefined)[]): number {
-  return Math.min(limit, ...named.map((value) => value ?? limit));
-}
-
-/** Key of a request budget: host name of the service, and user. A corrected path in the URL keeps the budget. */
-function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): string {
-  return `${new URL(serviceId).host} ${user}`;
 }
 
 /** Allows this process to send requests to the service only while it is the leader (L1). */

@@ -1,16 +1,19 @@
 /** Tests request budgets: requests per second are limited per user, concurrent requests per API key (B6, B7). */
 import { expect, test } from 'vitest';
-import { Budgets, type Spender } from '../../../src/account/budgets.ts';
+import { Budgets, type Spender, userIdOf } from '../../../src/account/budgets.ts';
 import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';
 import type { SendRight } from '../../../src/service/budget/send-right.ts';
 import { everlastingRight, SwitchedRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from '../controller/counting-metrics.ts';
 
-const spender = (more: Partial<Spender> = {}): Spender => ({
-  serviceId: 'https://a.test/api',
+const spender = ({
+  serviceId = 'https://a.test/api',
+  user = 'id',
+  ...more
+}: Partial<Spender> & { readonly serviceId?: string } = {}): Spender => ({
   accessId: 'id',
-  user: 'id',
+  user: userIdOf({ serviceId, user }),
   requestsPerSecond: undefined,
   maxConcurrentRequests: undefined,
   ...more,
