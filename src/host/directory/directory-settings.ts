@@ -7,6 +7,7 @@
 
 import { join } from 'node:path';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { OperatorSettings } from '../host.ts';
 
 /** Location of a manifest: the manifest directory, and the path in this directory. */
@@ -48,7 +49,7 @@ interface SettingsReading {
 }
 
 export class DirectorySettings {
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #known: readonly FoundSettings[] = [];
   #current: OperatorSettings = {};
 
@@ -66,8 +67,7 @@ export class DirectorySettings {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /**
@@ -86,7 +86,7 @@ export class DirectorySettings {
     const pausedBy = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' and ');
     if (pausedBy === this.#current.pausedBy && upgradesBlocked === this.#current.upgradesBlocked) return;
     this.#current = { pausedBy, upgradesBlocked };
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }
 

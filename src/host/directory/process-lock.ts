@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { failure, isFileAbsent, LogfleetError, systemCode } from '../../base/errors.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
@@ -49,7 +50,7 @@ export class ProcessLock {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #holder: Holder;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #timer: Timer | undefined;
   /** Time at which this process last found itself as the holder in the lock file. */
   #seenAt: Instant;
@@ -97,8 +98,7 @@ export class ProcessLock {
 
   /** Calls `listener` when this process loses or regains the lock. */
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   async release(): Promise<void> {
@@ -129,7 +129,7 @@ export class ProcessLock {
       // If the lock file is unreadable, this process may still have the lock. The lock then counts as lost after
       // `silenceMs`.
     }
-    if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
+    if (this.held() !== wasHeld) this.#listeners.notify();
     if (!this.#lost) this.#scheduleHeartbeat();
   }
 }
@@ -248,7 +248,7 @@ export class DirectoryLeadership implements Leadership {
   readonly #tookOver: boolean;
   #term = 1;
   #led = true;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
 
   constructor(locks: readonly ProcessLock[]) {
     this.#locks = locks;
@@ -273,8 +273,7 @@ export class DirectoryLeadership implements Leadership {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Updates the leadership after this process has lost or regained a lock. */
@@ -283,6 +282,6 @@ export class DirectoryLeadership implements Leadership {
     if (leads) this.#term++;
     if (!leads && !this.#led) return;
     this.#led = leads;
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 }

@@ -1,13 +1,15 @@
 /** Cache in memory of the records of all resources in manifest directories. Controllers subscribe to its changes. */
 
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { keyText } from '../../base/key-text.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 import type { ResourceRecord } from './resource-records.ts';
 
 export class RecordCache {
   readonly #records = new Map<string, ResourceRecord>();
-  readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
+  readonly #listeners = new Map<KindName, Listeners<ResourceKey>>();
   #synced = false;
   readonly #filled = Promise.withResolvers<void>();
 
@@ -46,16 +48,12 @@ export class RecordCache {
       whenSynced: () => this.#filled.promise,
       list: () => this.all().flatMap(({ resource }) => (resource.kind === kind ? [resource as ResourceOf<K>] : [])),
       get: (key) => this.get(kind, key)?.resource as ResourceOf<K> | undefined,
-      subscribe: (listener) => {
-        const listeners = this.#listeners.get(kind) ?? new Set();
-        this.#listeners.set(kind, listeners.add(listener));
-        return () => listeners.delete(listener);
-      },
+      subscribe: (listener) => getOrAdd(this.#listeners, kind, () => new Listeners()).add(listener),
     };
   }
 
   #announce(kind: KindName, { namespace, name }: ResourceKey): void {
-    for (const listener of this.#listeners.get(kind) ?? []) listener({ namespace, name });
+    this.#listeners.get(kind)?.notify({ namespace, name });
   }
 }
 

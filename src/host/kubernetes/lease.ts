@@ -18,6 +18,7 @@
 import { sameValue } from '../../base/canonical-text.ts';
 import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
@@ -70,7 +71,7 @@ export class LeaseElection implements Leadership {
   readonly #options: LeaseElectionOptions;
   readonly #holder: string;
   readonly #leading: Gauge;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
@@ -110,8 +111,7 @@ export class LeaseElection implements Leadership {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Monotonic time in ms of the last attempt to read or write the Lease. */
@@ -280,13 +280,9 @@ export class LeaseElection implements Leadership {
   }
 
   #notify(): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener();
-      } catch (error) {
-        this.#options.log.error('a listener of leadership failed', { error });
-      }
-    }
+    this.#listeners.notify(undefined, (error) => {
+      this.#options.log.error('a listener of leadership failed', { error });
+    });
   }
 }
 

@@ -22,6 +22,7 @@ import type { Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { listText } from '../../base/list-text.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
@@ -86,7 +87,7 @@ export class OperatorEntries {
    */
   readonly #others = new Map<string, OtherOperator>();
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
-  readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
+  readonly #listeners = new Map<KindName, Listeners<ResourceKey>>();
   readonly #gauge: Gauge;
   /**
    * Earliest `since` in the entries of this operator. It decides which operator acts on the resources that both follow.
@@ -151,7 +152,7 @@ export class OperatorEntries {
 
   /** Returns a view of the cache that contains only resources on which no other operator acts. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
-    const listeners = getOrAdd(this.#listeners, kind, () => new Set());
+    const listeners = getOrAdd(this.#listeners, kind, () => new Listeners());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
     return {
       synced: () => cache.synced(),
@@ -164,11 +165,9 @@ export class OperatorEntries {
         return resource && isOurs(resource) ? resource : undefined;
       },
       subscribe(listener) {
-        const unsubscribe = cache.subscribe(listener);
-        listeners.add(listener);
+        const stops = [cache.subscribe(listener), listeners.add(listener)];
         return () => {
-          listeners.delete(listener);
-          unsubscribe();
+          for (const stop of stops) stop();
         };
       },
     };
@@ -277,7 +276,7 @@ export class OperatorEntries {
   }
 
   #notify({ kind, metadata }: AnyResource): void {
-    for (const listener of this.#listeners.get(kind) ?? []) listener(metadata);
+    this.#listeners.get(kind)?.notify(metadata);
   }
 
   #checkAfter(delayMs: number): void {

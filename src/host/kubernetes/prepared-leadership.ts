@@ -2,12 +2,13 @@
  * Leadership that begins only after a preparation. A new leader first reads data that it needs, such as the Jobs of
  * exports (B8). Until this has succeeded, the process does not count as the leader.
  */
+import { Listeners } from '../../base/listeners.ts';
 import type { Leadership } from '../host.ts';
 
 export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   /** Term of leadership for which `prepare` was last called. */
   #begunTerm = 0;
   /** Term of leadership for which `prepare` last succeeded. */
@@ -33,8 +34,7 @@ export class PreparedLeadership implements Leadership {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   #follow(): void {
@@ -43,13 +43,9 @@ export class PreparedLeadership implements Leadership {
       this.#begunTerm = term;
       void this.#prepare().then(() => {
         this.#preparedTerm = term;
-        this.#notify();
+        this.#listeners.notify();
       });
     }
-    this.#notify();
-  }
-
-  #notify(): void {
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }

@@ -10,6 +10,7 @@
  * - Listeners wait for the end of running writes, because the watch may report a write before its answer arrives.
  */
 import { keyText } from '../../base/key-text.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 
@@ -44,7 +45,7 @@ interface Entry<R> {
 
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
-  readonly #listeners = new Set<(key: ResourceKey) => void>();
+  readonly #listeners = new Listeners<ResourceKey>();
   /** Resource versions from this process's own writes that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
@@ -74,8 +75,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   subscribe(listener: (key: ResourceKey) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /**
@@ -178,12 +178,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   #notify({ namespace, name }: ResourceKey): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener({ namespace, name });
-      } catch (error) {
-        this.#log.error('a listener of resources failed', { namespace, name, error });
-      }
-    }
+    this.#listeners.notify({ namespace, name }, (error) => {
+      this.#log.error('a listener of resources failed', { namespace, name, error });
+    });
   }
 }

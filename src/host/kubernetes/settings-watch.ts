@@ -8,6 +8,7 @@
  */
 
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
 import type { OperatorSettings } from '../host.ts';
@@ -36,7 +37,7 @@ export class SettingsWatch {
   readonly #options: SettingsWatchOptions;
   readonly #cache: ResourceCache<SettingsMap>;
   readonly #reflector: Reflector<SettingsMap>;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   readonly #attempted = Promise.withResolvers<void>();
   #isAttempted = false;
   #current = unread;
@@ -63,8 +64,7 @@ export class SettingsWatch {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** True after the first answer or failure. */
@@ -114,7 +114,7 @@ export class SettingsWatch {
     const { log } = this.#options;
     if (pausedBy !== undefined) log.warn('all resources are paused: no new work is started', { pausedBy });
     else if (this.#isAttempted) log.info('the pause has ended: new work may start');
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 
   #markAttempted(): void {
