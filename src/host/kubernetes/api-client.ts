@@ -80,6 +80,15 @@ export class ApiClient {
     }
   }
 
+  /** Deletes an object with its dependents if it meets `preconditions`. Succeeds if the object does not exist. */
+  async remove(path: string, preconditions: object): Promise<void> {
+    try {
+      await this.call({ method: 'DELETE', path, body: { preconditions, propagationPolicy: 'Background' } });
+    } catch (error) {
+      if (!hasCode(error, 'host.gone')) throw error;
+    }
+  }
+
   /** Sends a request. Throws if the answer is not an object with a name and a resource version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
     return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);

@@ -50,7 +50,7 @@ export function decodeMetadata(value: unknown): ObjectMeta | undefined {
     generation: typeof generation === 'number' ? generation : 0,
     creationTimestamp: typeof creationTimestamp === 'string' ? creationTimestamp : '',
     ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
-    annotations: decodeAnnotations(value.annotations),
+    annotations: decodeTexts(value.annotations),
     ...(annotationWriters && { annotationWriters }),
     ...(owner && { owner }),
   };
@@ -68,11 +68,12 @@ function readOwner(references: unknown): ObjectMeta['owner'] {
   return { kind, name: String(name), uid: String(uid) };
 }
 
-function decodeAnnotations(value: unknown): Record<string, string> {
-  const annotations: Record<string, string> = {};
-  if (!isRecord(value)) return annotations;
+/** Decodes labels or annotations. */
+export function decodeTexts(value: unknown): Record<string, string> {
+  const texts: Record<string, string> = {};
+  if (!isRecord(value)) return texts;
   for (const [name, text] of Object.entries(value)) {
-    if (typeof text === 'string' && name !== droppedAnnotation) annotations[name] = text;
+    if (typeof text === 'string' && name !== droppedAnnotation) texts[name] = text;
   }
-  return annotations;
+  return texts;
 }

@@ -85,13 +85,8 @@ async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,
 ): Promise<boolean | undefined> {
-  try {
-    const existing = await client.call({ method: 'GET', path: resourcePath(kind, metadata.namespace, metadata.name) });
-    return decodeResource(kind, existing)?.metadata.owner?.uid === owner.uid;
-  } catch (error) {
-    if (hasCode(error, 'host.gone')) return undefined;
-    throw error;
-  }
+  const existing = await client.find(resourcePath(kind, metadata.namespace, metadata.name));
+  return existing === undefined ? undefined : decodeResource(kind, existing)?.metadata.owner?.uid === owner.uid;
 }
 
 /**
@@ -100,13 +95,6 @@ async function isOwnedBy<K extends KindName>(
  */
 export async function removeResource(client: ApiClient, { kind, metadata }: AnyResource): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata;
-  const preconditions = { uid, resourceVersion };
   const path = resourcePath(kind, namespace, name);
-  try {
-    await crossing('resource.remove', () =>
-      client.call({ method: 'DELETE', path, body: { preconditions, propagationPolicy: 'Background' } }),
-    );
-  } catch (error) {
-    if (!hasCode(error, 'host.gone')) throw error;
-  }
+  await crossing('resource.remove', () => client.remove(path, { uid, resourceVersion }));
 }

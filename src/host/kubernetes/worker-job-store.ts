@@ -5,6 +5,7 @@
 
 import type { LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
@@ -15,6 +16,7 @@ import { objectPath } from './api-paths.ts';
 import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
+import { decodeMetadata, decodeTexts } from './resource-decoding.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
@@ -31,21 +33,17 @@ interface WorkerJobStoreOptions extends Ports {
   readonly watchSeconds?: number;
 }
 
-type Listener = (exportUid: string) => void;
-
 export class KubernetesWorkerJobs implements WorkerJobs {
   readonly image: string;
   readonly #client: ApiClient;
   readonly #jobs: Followed<WorkerJob>;
   readonly #pods: Followed<WorkerPod>;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Listeners<string>();
 
   constructor(options: WorkerJobStoreOptions) {
     this.image = options.image;
     this.#client = options.client;
-    const announce = (uid: string) => {
-      for (const listener of this.#listeners) listener(uid);
-    };
+    const announce = (uid: string) => this.#listeners.notify(uid);
     this.#jobs = new Followed<WorkerJob>(options, 'jobs', announce);
     this.#pods = new Followed<WorkerPod>(options, 'pods', announce);
   }
@@ -91,9 +89,8 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     return this.#pods.cache.list();
   }
 
-  subscribe(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  subscribe(listener: (exportUid: string) => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   async exists({ namespace, name }: ResourceKey): Promise<boolean> {
@@ -115,19 +112,18 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   async remove({ metadata: { namespace, name, uid } }: WorkerJob): Promise<void> {
-    const body = { preconditions: { uid }, propagationPolicy: 'Background' };
     try {
-      await this.#client.call({ method: 'DELETE', path: objectPath('jobs', namespace, name), body });
+      await this.#client.remove(objectPath('jobs', namespace, name), { uid });
     } catch (error) {
       // A conflict means that the Job is already deleted, and another Job with its name exists.
-      if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
+      if (!hasCode(error, 'host.conflict')) throw error;
     }
   }
 
   async serviceAccountLabels({ namespace, name }: ResourceKey): Promise<Readonly<Record<string, string>> | undefined> {
     const found = await this.#client.find(objectPath('serviceaccounts', namespace, name));
     if (!isRecord(found)) return undefined;
-    return textsOf(isRecord(found.metadata) ? found.metadata.labels : undefined);
+    return decodeTexts(isRecord(found.metadata) ? found.metadata.labels : undefined);
   }
 
   async claimAccessModes({ namespace, name }: ResourceKey): Promise<readonly string[] | undefined> {
@@ -189,26 +185,15 @@ class Followed<R extends WorkerJob | WorkerPod> {
 /** Decodes a Job or pod; undefined if `value` is neither. */
 function decode(value: unknown): WorkerJob | WorkerPod | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
-  const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = value.metadata;
-  if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
-  if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
+  const metadata = decodeMetadata(value.metadata);
+  if (!metadata) return undefined;
   const { suspend, parallelism } = isRecord(value.spec) ? value.spec : {};
   return {
-    metadata: {
-      ...{ name, namespace, uid, resourceVersion, labels: textsOf(labels), annotations: textsOf(annotations) },
-      ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
-    },
+    metadata: { ...metadata, labels: decodeTexts(value.metadata.labels) },
     spec: {
       ...(typeof suspend === 'boolean' ? { suspend } : {}),
       ...(typeof parallelism === 'number' ? { parallelism } : {}),
     },
     status: isRecord(value.status) ? value.status : {},
   } as WorkerJob | WorkerPod;
-}
-
-function textsOf(value: unknown): Readonly<Record<string, string>> {
-  if (!isRecord(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text]] : [])),
-  );
 }
