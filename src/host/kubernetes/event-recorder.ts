@@ -5,8 +5,8 @@
  * - Each Event is also written to the log.
  * - Callers never wait for an Event, and never fail because of it.
  * - If a message is repeated within ten minutes, the count of the first Event increases.
- * - For each resource, 25 new Events are published immediately, and then one every 12 s. The queue holds 200 Events.
- *   Further Events are dropped and counted.
+ * - The queue holds 200 Events. Further Events are dropped and counted. There is no other limit, because a resource
+ *   causes an Event only when its state changes, and failed work is retried with growing delays.
  */
 
 import { apiVersion } from '../../api/kinds.ts';
@@ -24,8 +24,6 @@ import { fieldManager } from './status-writer.ts';
 const maxQueued = 200;
 const maxRemembered = 1_000;
 const aggregationMs = 600_000;
-const burst = 25;
-const refillMs = 12_000;
 const attempts = 3;
 const maxNoteLength = 1_024;
 const maxReasonLength = 128;
@@ -44,11 +42,6 @@ interface Series {
   queued: boolean;
 }
 
-interface Allowance {
-  tokens: number;
-  filledAtMs: number;
-}
-
 interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
   /** Name of this process, shown as the reporting instance of Events. */
@@ -63,7 +56,6 @@ export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
   readonly #dropped: Counter;
   readonly #series = new Map<string, Series>();
-  readonly #allowances = new Map<string, Allowance>();
   readonly #queue: Series[] = [];
   readonly #stopped = new AbortController();
   #delivery: Promise<void> | undefined;
@@ -81,8 +73,7 @@ export class EventRecorder implements EventSink {
     this.#logEvent(owner, event);
     this.#options.onEvent?.(owner, event);
     const series = this.#seriesOf(owner, event);
-    if (!series) this.#dropped.add({ cause: 'rate' });
-    else if (!series.queued) this.#enqueue(series);
+    if (!series.queued) this.#enqueue(series);
   }
 
   #logEvent({ kind, namespace, name }: OwnerRef, { type, reason, message }: ResourceEvent): void {
@@ -110,7 +101,7 @@ export class EventRecorder implements EventSink {
     this.#delivery ??= this.#deliverAll();
   }
 
-  #seriesOf(owner: OwnerRef, message: ResourceEvent): Series | undefined {
+  #seriesOf(owner: OwnerRef, message: ResourceEvent): Series {
     const { clock, random } = this.#options;
     const now = clock.monotonic();
     const key = JSON.stringify([owner.uid, message.type, message.reason, message.message]);
@@ -121,26 +112,15 @@ export class EventRecorder implements EventSink {
     let series: Series;
     if (known && now - known.lastAtMs < aggregationMs) {
       series = Object.assign(known, last, { count: known.count + 1 });
-    } else if (this.#takeToken(owner.uid, now)) {
+    } else {
       const name = `${owner.name.slice(0, 200)}.${randomHex(random, 16)}`;
       series = { owner, message, name, firstTime: time, ...last, count: 1, created: false, queued: false };
-    } else return undefined;
+    }
     this.#series.set(key, series);
-    dropOldest(this.#series, maxRemembered);
+    // The first entry is the least recently used one.
+    const [oldest] = this.#series.keys();
+    if (this.#series.size > maxRemembered && oldest !== undefined) this.#series.delete(oldest);
     return series;
-  }
-
-  #takeToken(uid: string, now: number): boolean {
-    const allowance = this.#allowances.get(uid) ?? { tokens: burst, filledAtMs: now };
-    const refill = Math.floor((now - allowance.filledAtMs) / refillMs);
-    allowance.tokens = Math.min(burst, allowance.tokens + refill);
-    allowance.filledAtMs += refill * refillMs;
-    this.#allowances.delete(uid);
-    this.#allowances.set(uid, allowance);
-    dropOldest(this.#allowances, maxRemembered);
-    if (allowance.tokens === 0) return false;
-    allowance.tokens--;
-    return true;
   }
 
   async #deliverAll(): Promise<void> {
@@ -216,10 +196,4 @@ export class EventRecorder implements EventSink {
       ...(count > 1 ? { series: { count, lastObservedTime: lastTime } } : {}),
     };
   }
-}
-
-/** If the map has more than `limit` entries, removes the first entry, which is the least recently used one. */
-function dropOldest(map: Map<string, unknown>, limit: number): void {
-  const oldest = map.keys().next();
-  if (map.size > limit && !oldest.done) map.delete(oldest.value);
 }

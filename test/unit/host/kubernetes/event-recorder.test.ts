@@ -77,23 +77,6 @@ test('a repeated Event increases its count until ten minutes pass without it', a
   expect(events(at).map(({ series }) => series?.count)).toEqual([3, undefined]);
 });
 
-test('one resource gets 25 Events at once and then one in 12 s, and other resources are not affected', async () => {
-  const at = setting();
-  for (let number = 0; number < 100; number++) {
-    at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: String(number) });
-  }
-  await at.world.clock.advance(1_000);
-  expect(events(at)).toHaveLength(25);
-  at.recorder.publish(ownerOf(createPolicy(at.world, 'second')), { type: 'Normal', reason: 'Quiet', message: 'heard' });
-  await at.world.clock.advance(11_000);
-  expect(events(at)).toHaveLength(26);
-  for (let number = 0; number < 3; number++) {
-    at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: `later ${number}` });
-  }
-  await at.world.clock.advance(1_000);
-  expect(events(at)).toHaveLength(27);
-});
-
 test('publishing never waits, and memory is bounded while the server does not answer', async () => {
   const at = setting();
   at.world.server.onRequest = () => ({ kind: 'stall', when: 'before' });
