@@ -7,6 +7,7 @@
  */
 
 import { failure, type LogfleetError } from '../base/errors.ts';
+import { getOrAdd } from '../base/get-or-add.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
 import { retryDelayMs } from '../base/retry-delay.ts';
@@ -215,21 +216,11 @@ export class Accounts {
   }
 
   #entry(key: ResourceKey, nowMs: number): SecretEntry {
-    const name = keyText(key);
-    const known = this.#entries.get(name);
-    if (known) {
-      known.usedAtMs = nowMs;
-      return known;
-    }
-    const entry: SecretEntry = {
-      shared: undefined,
-      readAtMs: nowMs,
-      usedAtMs: nowMs,
-      staleAtMs: undefined,
-      changes: 0,
-      reading: undefined,
-    };
-    this.#entries.set(name, entry);
+    const entry = getOrAdd(this.#entries, keyText(key), () => ({
+      ...{ shared: undefined, reading: undefined, staleAtMs: undefined },
+      ...{ readAtMs: nowMs, usedAtMs: nowMs, changes: 0 },
+    }));
+    entry.usedAtMs = nowMs;
     return entry;
   }
 

@@ -11,6 +11,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
+import { getOrAdd } from '../base/get-or-add.ts';
 import { keyText } from '../base/key-text.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host/host.ts';
@@ -169,12 +170,10 @@ export class AwaitedSecrets {
 
   #expect(key: ResourceKey): Awaited {
     const name = keyText(key);
-    const known = this.#awaited.get(name);
-    if (known) return known;
-    const sentAtMs = this.#reads.get(name)?.sentAtMs ?? this.#options.clock.monotonic();
-    const awaited = { key, waiters: new Set<string>(), dueMs: sentAtMs + freshMs };
-    this.#awaited.set(name, awaited);
-    return awaited;
+    return getOrAdd(this.#awaited, name, () => {
+      const sentAtMs = this.#reads.get(name)?.sentAtMs ?? this.#options.clock.monotonic();
+      return { key, waiters: new Set(), dueMs: sentAtMs + freshMs };
+    });
   }
 
   #forget(name: string): void {

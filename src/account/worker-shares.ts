@@ -51,18 +51,24 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
 /** Returns the request limits that remain for the operator after the shares of the workers are subtracted. */
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
-  let steps = stepsOf(limits.requestsPerSecond);
-  let concurrent = limits.maxConcurrentRequests;
-  for (const { workers, share } of shares) {
-    steps -= workers * stepsOf(share.requestsPerSecond);
-    concurrent -= workers * share.maxConcurrentRequests;
-  }
+  const { steps, concurrent } = freeOf(limits, shares);
   // The limits that running workers use may exceed the user's new limits, because a user can lower the limits while
   // Jobs run. The operator therefore always keeps a minimum for itself.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
   };
+}
+
+/** Returns the request limits that workers with these shares do not use. The results may be negative. */
+function freeOf(limits: RequestLimits, shares: readonly HeldShare[]) {
+  let steps = stepsOf(limits.requestsPerSecond);
+  let concurrent = limits.maxConcurrentRequests;
+  for (const { workers, share } of shares) {
+    steps -= workers * stepsOf(share.requestsPerSecond);
+    concurrent -= workers * share.maxConcurrentRequests;
+  }
+  return { steps, concurrent };
 }
 
 function stepsOf(requestsPerSecond: number): number {
@@ -167,10 +173,6 @@ export class WorkerShares {
 
 /** Returns whether the operator keeps enough of the request limits for itself if workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
-  const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
-  const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);
-  return (
-    stepsOf(limits.requestsPerSecond) - steps >= stepsOf(operatorMinimum.requestsPerSecond) &&
-    limits.maxConcurrentRequests - concurrent >= operatorMinimum.maxConcurrentRequests
-  );
+  const { steps, concurrent } = freeOf(limits, shares);
+  return steps >= stepsOf(operatorMinimum.requestsPerSecond) && concurrent >= operatorMinimum.maxConcurrentRequests;
 }

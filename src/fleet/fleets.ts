@@ -40,22 +40,17 @@ export class Fleets {
    * `release` when it no longer needs the listing.
    */
   use(account: Account, user: string): FleetListing {
-    const known = this.#listings.get(account);
-    if (known) {
-      known.users.add(user);
-      return known.listing;
-    }
-    const { clock, log, active } = this.#options;
-    const ownership = this.ownership(account.serviceId);
-    const listing = new FleetListing({
-      service: account.service,
-      clock,
-      log: log.with({ service: account.serviceId }),
-      targeted: () => ownership.targeted(),
-      active,
-    });
-    this.#listings.set(account, { listing, users: new Set([user]) });
+    const { listing, users } = getOrAdd(this.#listings, account, () => this.#begin(account));
+    users.add(user);
     return listing;
+  }
+
+  #begin({ service, serviceId }: Account) {
+    const { clock, log, active } = this.#options;
+    const ownership = this.ownership(serviceId);
+    const targeted = () => ownership.targeted();
+    const listing = new FleetListing({ service, clock, log: log.with({ service: serviceId }), targeted, active });
+    return { listing, users: new Set<string>() };
   }
 
   release(account: Account, user: string): void {
