@@ -36,13 +36,8 @@ export interface ScheduleStatusInput {
   readonly found: ScheduleFacts | undefined;
 }
 
-export function scheduleStatus({
-  resource,
-  before,
-  health,
-  nowMs,
-  found,
-}: ScheduleStatusInput): SearchExportScheduleStatus {
+export function scheduleStatus(input: ScheduleStatusInput): SearchExportScheduleStatus {
+  const { resource, before, health, nowMs, found } = input;
   const { generation } = resource.metadata;
   const { conditions, outageStartTime, ...figures } = before ?? {};
   const kept = { ...(conditions && { conditions }), ...(outageStartTime && { outageStartTime }) };

@@ -71,19 +71,14 @@ function noCluster(): LogfleetError {
 function unreadable(path: string | undefined, cause: unknown): LogfleetError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const answered = path !== undefined && code !== undefined ? code : message;
-  return failure(
-    'stall',
-    'host.misconfigured',
-    `the kubeconfig${path === undefined ? '' : ` ${path}`} cannot be read: ${answered}`,
-    { reason: 'KubeconfigInvalid', cause },
-  );
+  const problem = `the kubeconfig${path === undefined ? '' : ` ${path}`} cannot be read: ${answered}`;
+  return failure('stall', 'host.misconfigured', problem, { reason: 'KubeconfigInvalid', cause });
 }
 
 function unknownContext(context: string, known: readonly string[]): LogfleetError {
   const choice = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
-  return failure('stall', 'host.misconfigured', `the kubeconfig has no context ${JSON.stringify(context)}: ${choice}`, {
-    reason: 'KubeconfigInvalid',
-  });
+  const message = `the kubeconfig has no context ${JSON.stringify(context)}: ${choice}`;
+  return failure('stall', 'host.misconfigured', message, { reason: 'KubeconfigInvalid' });
 }
 
 export function targetOf(config: KubeConfig): ClusterTarget {
