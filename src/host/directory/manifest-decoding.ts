@@ -78,6 +78,7 @@ export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefine
 interface Decoding {
   readonly file: string;
   readonly namespace: string;
+  readonly previousOf: PreviousOf;
   readonly resources: DecodedResource[];
   readonly secrets: DecodedSecret[];
   readonly settings: DecodedSettings[];
@@ -102,15 +103,15 @@ export function decodeManifest(
   const parsed = parseManifestFile(text);
   const problems = parsed.problems.map((problem) => ({ ...fileError(file, 'Unreadable', '', ''), ...problem }));
   const found = { resources: [], secrets: [], settings: [], refused: [], outlines: {} };
-  const decoding: Decoding = { file, namespace, ...found, problems, unnamed: 0 };
-  for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
+  const decoding: Decoding = { file, namespace, previousOf, ...found, problems, unnamed: 0 };
+  for (const document of parsed.documents) decodeDocument(decoding, document);
   const { resources, secrets, settings, refused, outlines, unnamed } = decoding;
   const isPart = parsed.problems.length > 0 || unnamed > 0;
   const unclear = parsed.isRefused ? 'whole' : isPart ? 'part' : undefined;
   return { resources, secrets, settings, refused, outlines, problems, unclear };
 }
 
-function decodeDocument(decoding: Decoding, document: ManifestDocument, previousOf: PreviousOf): void {
+function decodeDocument(decoding: Decoding, document: ManifestDocument): void {
   const { value } = document;
   const misnamed = misnamedKind(value);
   if (misnamed) {
@@ -120,7 +121,7 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument, previous
   }
   if (!isRecord(value)) return;
   const kind = kindOf(value);
-  if (kind !== undefined) decodeResource(decoding, document, kind, value, previousOf);
+  if (kind !== undefined) decodeResource(decoding, document, kind, value);
   else if (value.apiVersion === 'v1' && value.kind === 'Secret') decodeSecret(decoding, document, value);
   else if (isSettingsManifest(value)) {
     for (const finding of checkSettings(value)) report(decoding, document, finding);
@@ -129,24 +130,20 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument, previous
   }
 }
 
-function decodeResource(
-  decoding: Decoding,
-  document: ManifestDocument,
-  kind: KindName,
-  value: Readonly<Record<string, unknown>>,
-  previousOf: PreviousOf,
-): void {
+type Fields = Readonly<Record<string, unknown>>;
+
+function decodeResource(decoding: Decoding, document: ManifestDocument, kind: KindName, value: Fields): void {
   const key = keyOf(value, decoding.namespace);
   const known = decoding.problems.length;
-  const findings = validateResource(kind, value, key && previousOf(kind, key));
+  const findings = validateResource(kind, value, key && decoding.previousOf(kind, key));
   for (const finding of findings) report(decoding, document, finding);
+  const problem = decoding.problems.slice(known).find(({ severity }) => severity === 'error');
   if (!key) {
-    if (!findings.some(({ severity }) => severity === 'error')) report(decoding, document, nameMissing);
+    if (!problem) report(decoding, document, nameMissing);
     decoding.unnamed++;
     return;
   }
-  if (findings.some(({ severity }) => severity === 'error')) {
-    const problem = decoding.problems.slice(known).find(({ severity }) => severity === 'error');
+  if (problem) {
     decoding.refused.push({ kind, key, problem });
     return;
   }
@@ -164,7 +161,7 @@ const nameMissing: Finding = error(['metadata', 'name'], 'Required', {
   remedy: 'a manifest in a directory needs a name, as in name: production',
 });
 
-function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Readonly<Record<string, unknown>>): void {
+function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Fields): void {
   const key = keyOf(value, decoding.namespace);
   if (!key) {
     report(decoding, document, nameMissing);
@@ -177,13 +174,8 @@ function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Rea
   if (findings.length > 0) decoding.refused.push({ kind: 'Secret', key, problem: decoding.problems[known] });
   else {
     const ownNamespace = isRecord(value.metadata) && value.metadata.namespace !== undefined ? key.namespace : undefined;
-    decoding.secrets.push({
-      kind: 'Secret',
-      key,
-      ownNamespace,
-      members: hidden(members),
-      position: document.locate([]),
-    });
+    const position = document.locate([]);
+    decoding.secrets.push({ kind: 'Secret', key, ownNamespace, members: hidden(members), position });
     decoding.outlines[identify('Secret', key)] = outlineOf(value);
   }
 }
@@ -192,7 +184,7 @@ function hidden(members: SecretMembers['members']): ReadonlyMap<string, SecretTe
   return new Map([...members].map(([name, { text = '' }]) => [name, new SecretText(text)]));
 }
 
-function keyOf(value: Readonly<Record<string, unknown>>, otherwise: string): ResourceKey | undefined {
+function keyOf(value: Fields, otherwise: string): ResourceKey | undefined {
   if (!isRecord(value.metadata)) return undefined;
   const { name, namespace = otherwise } = value.metadata;
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
