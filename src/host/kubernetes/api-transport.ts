@@ -36,11 +36,6 @@ const credentialsFreshMs = 10_000;
  */
 const longestLine = 16 * 1024 * 1024;
 
-interface Prepared {
-  readonly dispatcher: Dispatcher;
-  readonly options: Dispatcher.DispatchOptions;
-}
-
 export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
@@ -81,7 +76,7 @@ export class UndiciKubeApi implements KubeApi {
   }
 
   /** Adds the current credentials to a request. */
-  async #prepared(request: KubeRequest): Promise<Prepared> {
+  async #prepared(request: KubeRequest) {
     const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
     const options = {

@@ -156,14 +156,10 @@ export class EventRecorder implements EventSink {
   }
 
   async #create(series: Series, signal: AbortSignal): Promise<void> {
-    const call = {
-      method: 'POST',
-      path: objectPath('events', series.owner.namespace),
-      query: { fieldManager },
-      signal,
-    } as const;
+    const path = objectPath('events', series.owner.namespace);
+    const body = this.#render(series);
     try {
-      await this.#options.client.call({ ...call, body: this.#render(series) });
+      await this.#options.client.call({ method: 'POST', path, query: { fieldManager }, signal, body });
     } catch (error) {
       // The name of the Event is unique, so a conflict means that an earlier attempt has created this Event.
       if (!hasCode(error, 'host.conflict')) throw error;
