@@ -21,7 +21,6 @@ import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
 import { type ExportTask, exportTask } from '../../src/export/search/export-task.ts';
 import { StoredExport } from '../../src/export/work/stored-export.ts';
 import { S3Gateway, type S3GatewayAccess } from '../support/s3-gateway.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
 import { systemPorts } from './place.ts';
 
 const mebibyte = 1024 * 1024;
@@ -140,7 +139,7 @@ describe.each([
     const counted = await StoreProxy.start(access().endpoint);
     closed.push(() => counted.stop());
     const destination = await open({ ...access(), endpoint: counted.endpoint }, bucket);
-    const stored = new StoredExport(async () => destination, task, new VirtualClock());
+    const stored = new StoredExport(async () => destination, task);
     const plan = await settlePlan(destination, task.layout, { boundariesMs: [0, 1_000] });
     const figures = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
     const count = { rows: 0, source: 'Job' as const };
@@ -148,12 +147,12 @@ describe.each([
     await commit(destination, task.layout, record);
     const stray = task.layout.within('data/stray');
     await write(destination, stray, Buffer.from('row'));
-    await stored.load();
+    await stored.open();
 
-    await stored.finish(coverageOf(plan, [record]));
+    const { manifest } = await stored.finish(coverageOf(plan, [record]), []);
     for (const _ of [1, 2]) await destination.remove(stray);
 
-    expect(stored.stage).toBe('complete');
+    expect(manifest.intervals).toEqual([record]);
     expect(stored.lockedFiles).toBe(1);
     expect(counted.deletions).toBe(1);
     const versions = await client.send(new ListObjectVersionsCommand({ Bucket: bucket, Prefix: `audit/${stray}` }));

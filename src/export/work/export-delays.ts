@@ -77,9 +77,9 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Failure that delays the export now; undefined if none does. */
-  get trouble(): Trouble | undefined {
-    return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
+  /** Returns the failure that delays the export at a monotonic time; undefined if none does. */
+  troubleAt(nowMs: number): Trouble | undefined {
+    return this.#trouble && this.#trouble.untilMs > nowMs ? this.#trouble : undefined;
   }
 
   /** Last failure; undefined after a success. */
@@ -117,7 +117,7 @@ export class ExportDelays {
    * may be longer.
    */
   failed(error: LogfleetError, isCostly = false): void {
-    if (this.trouble) return;
+    if (this.troubleAt(this.#clock.monotonic())) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
     // If a request is refused again with the same error code, the status keeps the first error. The message names the

@@ -290,7 +290,7 @@ export const exportMutants: readonly Mutant[] = [
     'a search runs until the service ends it',
     'endless',
     'export/work/export-work.ts',
-    'for (const search of decision.endAsCut) search.endAsCut();',
+    'for (const search of endAsCut) search.endAsCut();',
     '',
     'end: it does not come to an end',
   ),

@@ -12,7 +12,7 @@ function failure(handling: Handling = { kind: 'backoff' }, reason = 'InternalErr
 function world() {
   const clock = new VirtualClock();
   const delays = new ExportDelays(clock);
-  const waitMs = () => (delays.trouble?.untilMs ?? clock.monotonic()) - clock.monotonic();
+  const waitMs = () => (delays.troubleAt(clock.monotonic())?.untilMs ?? clock.monotonic()) - clock.monotonic();
   const intervalWaitMs = () => (delays.intervals[0]?.untilMs ?? clock.monotonic()) - clock.monotonic();
   return { clock, delays, waitMs, intervalWaitMs };
 }
@@ -64,7 +64,7 @@ describe('failures', () => {
     const error = failure();
     delays.failed(error);
     await clock.advance(1_000);
-    expect(delays.trouble).toBeUndefined();
+    expect(delays.troubleAt(clock.monotonic())).toBeUndefined();
     expect(delays.lastError).toBe(error);
     delays.succeeded();
     expect(delays.lastError).toBeUndefined();

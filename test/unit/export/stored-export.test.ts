@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { commit } from '../../../src/destination/commit-record.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
 import { StoredExport } from '../../../src/export/work/stored-export.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { emptyRecord } from './scripted-search.ts';
 
 const task = exportTask(
   {
@@ -14,64 +15,44 @@ const task = exportTask(
   'service.example.com',
 ) as ExportTask;
 
+const plan = { boundariesMs: [0, 500, 1_000] };
+const record = emptyRecord({ segment: 0, fromMs: 0, toMs: 500 });
+
 async function storedWithPlan() {
-  const clock = new VirtualClock();
   const destination = new MemoryDestination();
-  await settlePlan(destination, task.layout, { boundariesMs: [0, 1_000] });
-  const stored = new StoredExport(async () => destination, task, clock);
-  await stored.load();
-  return { clock, destination, stored };
+  await settlePlan(destination, task.layout, plan);
+  const stored = new StoredExport(async () => destination, task);
+  await stored.open();
+  return { destination, stored };
 }
 
-test('E2: records are read after a plan was written, because other processes may have used the same plan', async () => {
-  const stored = new StoredExport(async () => new MemoryDestination(), task, new VirtualClock());
-  expect(stored.stage).toBe('loading');
-  await stored.load();
-  expect(stored.stage).toBe('planning');
-  stored.adopt({ boundariesMs: [0, 1_000] });
-  expect([stored.stage, stored.recordsState]).toEqual(['planned', 'old']);
+test('a reading finds nothing, or a plan with its records', async () => {
+  const { destination, stored } = await storedWithPlan();
+  await commit(destination, task.layout, record);
+  expect(await stored.load()).toEqual({ kind: 'plan', plan, records: [record], verdicts: [] });
+  destination.objects.clear();
+  expect(await stored.load()).toEqual({ kind: 'nothing' });
 });
 
-test('records that another process writes during the reading are read again', async () => {
-  const { stored } = await storedWithPlan();
-  expect([stored.stage, stored.recordsState]).toEqual(['planned', 'current']);
-  const reading = stored.readRecords();
-  expect(stored.recordsState).toBe('reading');
-  stored.recordsWritten();
-  await reading;
-  expect(stored.recordsState).toBe('old');
+test.each([
+  ['new', false],
+  ['all', true],
+] as const)('a reading of %s records returns changed content: %s', async (which, isSeen) => {
+  const { destination, stored } = await storedWithPlan();
+  await commit(destination, task.layout, { ...record, fromMs: 100 });
+  const found = await stored.readRecords({ plan, records: [record], verdicts: [] }, which);
+  expect(found).toEqual({
+    ...{ which, plan, gone: [], verdicts: [] },
+    records: [isSeen ? { ...record, fromMs: 100 } : record],
+  });
 });
 
-test('records that cannot be read are doubted, also after another process has written records', async () => {
-  const { stored, destination } = await storedWithPlan();
-  destination.strike = (call) => (call === 'list' ? { failure: 'away' } : undefined);
-  await expect(stored.readRecords()).rejects.toMatchObject({ reason: 'DestinationUnavailable' });
-  expect(stored.recordsState).toBe('doubted');
-  stored.recordsWritten();
-  expect(stored.recordsState).toBe('doubted');
-});
-
-test('a request during the reading makes the records be read once more', async () => {
-  const { stored } = await storedWithPlan();
-  const reading = stored.readRecords();
-  stored.doubtRecords();
-  await reading;
-  expect(stored.recordsState).toBe('doubted');
-});
-
-test('contradictory records are read every 30 seconds, and every 20th time with those that are known', async () => {
-  const { stored, clock } = await storedWithPlan();
-  const states: string[] = [];
-  for (let readings = 1; readings <= 20; readings++) {
-    await clock.advance(29_999);
-    stored.recheckDisorder();
-    expect(stored.recordsState).toBe('current');
-    await clock.advance(1);
-    stored.recheckDisorder();
-    states.push(stored.recordsState);
-    await stored.readRecords();
-  }
-  expect(states).toEqual([...Array.from({ length: 19 }, () => 'old'), 'doubted']);
+test('E2: the plan is written again if a record has disappeared', async () => {
+  const { destination, stored } = await storedWithPlan();
+  destination.objects.clear();
+  const found = await stored.readRecords({ plan, records: [record], verdicts: [] }, 'new');
+  expect(found).toMatchObject({ records: [], gone: [record], plan });
+  expect([...destination.objects.keys()]).toEqual([task.layout.plan]);
 });
 
 test('a probe file is temporary, and has another name after the store has locked one', async () => {

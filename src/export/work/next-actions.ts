@@ -1,0 +1,179 @@
+/**
+ * Decides what the work on an export does next: which searches start and stop (`export-decision.ts`), and which step
+ * begins. All functions are pure.
+ */
+import { unreachable } from '../../base/assert.ts';
+import { stallRetryMs } from '../../base/retry-delay.ts';
+import type { CommitRecord } from '../../destination/commit-record.ts';
+import type { Coverage } from '../../destination/coverage.ts';
+import type { RunningSearch } from '../search/search-tools.ts';
+import { type ExportDecision, type ExportMoment, haltOf, type Wait } from './export-decision.ts';
+import type { Trouble } from './export-delays.ts';
+import type { Complete, Exporting, Loading, Planning, UnreadRecords } from './work-state.ts';
+import type { WorkLimits } from './work-view.ts';
+import { busyRereadMs, idleRereadMs, rereadMs, standInAtMs, type WorkerPart } from './worker-part.ts';
+
+/** Work on an export other than searches. One step runs at a time. */
+export type Step =
+  /** Reads the plan, the commit records and the manifest. */
+  | { readonly kind: 'load' }
+  /** Removes uploads of ended processes. */
+  | { readonly kind: 'tidy' }
+  /** Writes a probe file to test the destination. */
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'plan'; readonly settleDelayMs: number }
+  | { readonly kind: 'readRecords'; readonly which: Exclude<UnreadRecords, 'none'> }
+  /** Compares the written rows of the given intervals with the service. */
+  | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
+  /** Writes the export manifest. After a failed attempt (`isRepeated`), the commit records are read again before. */
+  | { readonly kind: 'finish'; readonly coverage: Coverage; readonly isRepeated: boolean };
+
+/** State of the work, and the decision about the searches while there are any. */
+export type DecidedState<S extends RunningSearch = RunningSearch> = Loading | Planning | Decided<S> | Complete;
+
+export interface Decided<S extends RunningSearch = RunningSearch> extends Exporting {
+  readonly decision: ExportDecision<S>;
+}
+
+/** Everything but the state on which the next actions depend. */
+export interface WorkFacts {
+  readonly now: ExportMoment;
+  readonly limits: WorkLimits;
+  readonly part: WorkerPart;
+  /** Failure that delays the whole export now. */
+  readonly trouble: Trouble | undefined;
+  /** True if the destination failed, so that a probe file must be written to test the destination. */
+  readonly needsProbe: boolean;
+  /** Scanned bytes, without those of running searches. */
+  readonly endedBytes: number;
+  /** Number of running searches. */
+  readonly searches: number;
+  /** Step that is running now. */
+  readonly running: RunningStep | undefined;
+}
+
+export interface RunningStep {
+  readonly step: Step;
+  /** Monotonic time at which the step began. */
+  readonly begunAtMs: number;
+  /** Wall time until which the planning waits (E11); undefined if the step does not wait. */
+  readonly settlesAtMs: number | undefined;
+}
+
+export interface WorkActions<S extends RunningSearch = RunningSearch>
+  extends Pick<ExportDecision<S>, 'start' | 'stop' | 'endAsCut'> {
+  /** True if a limit or a pause no longer allows the running step. */
+  readonly abortsStep: boolean;
+  /** Step that begins. */
+  readonly step: Step | undefined;
+}
+
+export function nextActions<S extends RunningSearch>(state: DecidedState<S>, facts: WorkFacts): WorkActions<S> {
+  const { stop, endAsCut, start } = state.kind === 'exporting' ? state.decision : noSearches;
+  // Searches start only when the commit records of other processes are known, so that no interval is searched twice.
+  const areRecordsKnown =
+    state.kind === 'exporting' && recordsToRead(state, facts) === 'none' && facts.running?.step.kind !== 'readRecords';
+  return {
+    ...{ stop, endAsCut, start: areRecordsKnown ? start : [] },
+    abortsStep: abortsStep(state, facts),
+    step: facts.running ? undefined : nextStep(state, facts),
+  };
+}
+
+const noSearches = { stop: [], endAsCut: [], start: [] } as const;
+
+function abortsStep(state: DecidedState, facts: WorkFacts): boolean {
+  const { step } = facts.running ?? {};
+  switch (step?.kind) {
+    case 'plan':
+      // `settleDelay` decides which rows are old enough to be searched (E11).
+      return step.settleDelayMs !== facts.limits.settleDelayMs || haltNow(facts) !== undefined;
+    case 'prove': {
+      const wait = state.kind === 'exporting' ? state.decision.waitsFor?.kind : undefined;
+      return wait === 'deadline' || wait === 'maxBytesScanned';
+    }
+    default:
+      return false;
+  }
+}
+
+function nextStep(state: DecidedState, facts: WorkFacts): Step | undefined {
+  if (facts.trouble) return undefined;
+  switch (state.kind) {
+    case 'loading':
+      return { kind: 'load' };
+    case 'planning':
+      return destinationStep(state, facts) ?? planningStep(state, facts);
+    case 'exporting':
+      return destinationStep(state, facts) ?? exportingStep(state, facts);
+    case 'complete':
+      return undefined;
+    default:
+      return unreachable(state);
+  }
+}
+
+/** Returns the step that keeps the destination in order before other work; undefined if none is due. */
+function destinationStep({ tidyAtMs }: Planning | Exporting, { now, needsProbe, limits }: WorkFacts): Step | undefined {
+  if (tidyAtMs <= now.monotonicMs) return { kind: 'tidy' };
+  return needsProbe && !limits.isPaused ? { kind: 'probe' } : undefined;
+}
+
+function planningStep(state: Planning, facts: WorkFacts): Step | undefined {
+  if (awaitsPlan(state, facts)) return isOutdated(state, facts) ? { kind: 'load' } : undefined;
+  return haltNow(facts) ? undefined : { kind: 'plan', settleDelayMs: facts.limits.settleDelayMs };
+}
+
+function exportingStep(state: Decided, facts: WorkFacts): Step | undefined {
+  const { verdicts, isManifestTried, decision } = state;
+  const which = recordsToRead(state, facts);
+  if (which !== 'none') return { kind: 'readRecords', which };
+  if (facts.searches > 0 || !decision.isCovered) return undefined;
+  const { unproven, coverage, waitsFor } = decision;
+  if (unproven.length === 0) return { kind: 'finish', coverage, isRepeated: isManifestTried };
+  return waitsFor ? undefined : { kind: 'prove', intervals: unproven, round: verdicts.length + 1 };
+}
+
+/**
+ * Time in ms after which all commit records are read again while they contradict each other. A user may have changed a
+ * commit record that was already read. Until then, only new commit records are read.
+ */
+const disorderRereadMs = 20 * stallRetryMs;
+
+/** Returns which commit records must be read before other work. */
+function recordsToRead(state: Decided, facts: WorkFacts): UnreadRecords {
+  const { unread, decision, readAtMs, allReadAtMs } = state;
+  if (unread !== 'none') return unread;
+  const { monotonicMs } = facts.now;
+  const isInDisorder = decision.waitsFor?.kind === 'disorder';
+  if (isInDisorder && monotonicMs - allReadAtMs >= disorderRereadMs) return 'all';
+  return isOutdated(state, facts) || (isInDisorder && monotonicMs - readAtMs >= stallRetryMs) ? 'new' : 'none';
+}
+
+/** Returns why neither searches nor the planning may start, such as a pause. Returns undefined if they may start. */
+export function haltNow({ limits, now, endedBytes }: WorkFacts): Wait | undefined {
+  return haltOf(limits, now.wallMs, endedBytes);
+}
+
+/** Returns the time in ms until this worker may plan the export instead of the first worker; at most 0 if it may now. */
+export function standInDelayMs({ othersSeenAtMs }: Planning, { part, now }: WorkFacts): number {
+  return standInAtMs(othersSeenAtMs, part) - now.monotonicMs;
+}
+
+/** True while this process waits for the first worker to write the plan. */
+export function awaitsPlan(state: Planning, facts: WorkFacts): boolean {
+  return standInDelayMs(state, facts) > 0;
+}
+
+/** True if other workers may have written objects since this worker last read the destination. */
+function isOutdated(state: Planning | Decided, facts: WorkFacts): boolean {
+  return rereadDelayMs(state, facts) <= 0;
+}
+
+/** Returns the time in ms until this worker reads the objects of other workers again; infinite for the only worker. */
+export function rereadDelayMs(state: Planning | Decided, { part, now, searches }: WorkFacts): number {
+  if (part.workers === 1) return Number.POSITIVE_INFINITY;
+  const sinceMs = now.monotonicMs - state.readAtMs;
+  if (state.kind === 'exporting' && state.decision.start.length > 0) return rereadMs - sinceMs;
+  return (searches > 0 ? busyRereadMs : idleRereadMs(now.monotonicMs - state.othersSeenAtMs)) - sinceMs;
+}

@@ -1,0 +1,248 @@
+/**
+ * The state machine of the work on one export: what this process knows about the destination, and how each event
+ * changes it. All functions are pure. Other processes may have written more (E3).
+ *
+ *     loading ──> planning ──> exporting ──> complete
+ *        │           │             ^             ^
+ *        ├───────────┴── a plan ───┘             │
+ *        └───────────┴── a manifest ─────────────┘
+ *
+ * The first reading of the destination ends `loading`. A worker that waits for the plan reads the destination again
+ * while it is in `planning`, so both states can end with a plan or a manifest of another process.
+ */
+import { assert, unreachable } from '../../base/assert.ts';
+import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
+import { longestSilenceMs } from '../../destination/destination.ts';
+import type { DigestVerdict } from '../../destination/digest-verdict.ts';
+import type { ExportPlan } from '../../destination/plan-object.ts';
+import type { StoredManifest } from './work-view.ts';
+
+/**
+ * Commit records that must be read again: none, only new ones because another process may have written some, or all
+ * because a user may have changed some. While they are being read, the state already says what to read afterwards.
+ */
+export type UnreadRecords = 'none' | 'new' | 'all';
+
+/** The destination has not been read yet. */
+export interface Loading {
+  readonly kind: 'loading';
+  readonly startedAtMs: number;
+  readonly unread: UnreadRecords;
+}
+
+interface ReadState {
+  /** Monotonic time at which the destination was last read. */
+  readonly readAtMs: number;
+  /**
+   * Monotonic time at which this process last found an object that another process wrote. Initially, the time at which
+   * this process started.
+   */
+  readonly othersSeenAtMs: number;
+  /** Monotonic time of the next attempt to remove old uploads; infinite if there are none. */
+  readonly tidyAtMs: number;
+}
+
+/** The destination has neither a plan nor a manifest. */
+export interface Planning extends ReadState {
+  readonly kind: 'planning';
+}
+
+/** The destination has a plan and no manifest. */
+export interface Exporting extends ReadState {
+  readonly kind: 'exporting';
+  readonly plan: ExportPlan;
+  readonly records: readonly CommitRecord[];
+  readonly unread: UnreadRecords;
+  /** Monotonic time at which all commit records were last read. */
+  readonly allReadAtMs: number;
+  /** Results of comparing the written rows with the service. */
+  readonly verdicts: readonly DigestVerdict[];
+  /** Maximum number of comparisons with the service. A user's retry raises it by one. */
+  readonly maxRounds: number;
+  /** True if an attempt to write the manifest has begun. If another attempt is needed, the first one failed. */
+  readonly isManifestTried: boolean;
+}
+
+/** The destination has a manifest. */
+export interface Complete {
+  readonly kind: 'complete';
+  readonly manifest: StoredManifest;
+}
+
+export type WorkState = Loading | Planning | Exporting | Complete;
+
+/** Objects of an export that a process finds when it reads the destination. */
+export type StoredObjects =
+  | { readonly kind: 'nothing' }
+  | {
+      readonly kind: 'plan';
+      readonly plan: ExportPlan;
+      readonly records: readonly CommitRecord[];
+      readonly verdicts: readonly DigestVerdict[];
+    }
+  | { readonly kind: 'manifest'; readonly manifest: StoredManifest };
+
+/** Result of reading the commit records again. */
+export interface RecordsReading {
+  readonly which: Exclude<UnreadRecords, 'none'>;
+  readonly plan: ExportPlan;
+  /** All commit records at the destination. */
+  readonly records: readonly CommitRecord[];
+  /** Known commit records that are no longer at the destination. */
+  readonly gone: readonly CommitRecord[];
+  readonly verdicts: readonly DigestVerdict[];
+}
+
+/** Something that happened to the export. Times are monotonic times in ms. */
+export type WorkEvent =
+  /** A user has requested a retry. */
+  | { readonly kind: 'retried' }
+  | { readonly kind: 'loaded'; readonly found: StoredObjects; readonly atMs: number }
+  /** This process begins to remove old uploads. */
+  | { readonly kind: 'tidyBegan'; readonly atMs: number }
+  | { readonly kind: 'tidied' }
+  /** This process or another process has written the plan. */
+  | { readonly kind: 'planned'; readonly plan: ExportPlan }
+  | { readonly kind: 'readingBegan' }
+  | { readonly kind: 'readingFailed' }
+  | { readonly kind: 'recordsRead'; readonly found: RecordsReading; readonly atMs: number }
+  /** A commit record exists at the destination. */
+  | { readonly kind: 'committed'; readonly record: CommitRecord }
+  /** Another process has probably written commit records. */
+  | { readonly kind: 'othersWrote' }
+  /** The result of a comparison with the service is stored. */
+  | { readonly kind: 'judged'; readonly verdict: DigestVerdict }
+  | { readonly kind: 'manifestBegan' }
+  | { readonly kind: 'finished'; readonly manifest: StoredManifest };
+
+/** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
+const mostRounds = 3;
+/** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
+const tidyDelayMs = longestSilenceMs + 60_000;
+
+export function initialState(startedAtMs: number): WorkState {
+  return { kind: 'loading', startedAtMs, unread: 'none' };
+}
+
+/** Returns the state after an event. Throws a bug error if the event cannot occur in the state. */
+export function nextState(state: WorkState, event: WorkEvent): WorkState {
+  switch (state.kind) {
+    case 'loading':
+      return afterLoading(state, event);
+    case 'planning':
+      return afterPlanning(state, event);
+    case 'exporting':
+      return afterExporting(state, event);
+    case 'complete':
+      return event.kind === 'retried' ? state : impossible(state, event);
+    default:
+      return unreachable(state);
+  }
+}
+
+function afterLoading(state: Loading, event: WorkEvent): WorkState {
+  switch (event.kind) {
+    case 'retried':
+      return { ...state, unread: 'all' };
+    case 'loaded': {
+      const { atMs, found } = event;
+      const read = { readAtMs: atMs, othersSeenAtMs: state.startedAtMs, tidyAtMs: atMs + tidyDelayMs };
+      return afterReading({ kind: 'planning', ...read }, found, atMs, state.unread);
+    }
+    default:
+      return impossible(state, event);
+  }
+}
+
+function afterPlanning(state: Planning, event: WorkEvent): WorkState {
+  switch (event.kind) {
+    case 'retried':
+      return state;
+    case 'loaded':
+      return afterReading({ ...state, readAtMs: event.atMs }, event.found, event.atMs, 'none');
+    case 'tidyBegan':
+      return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
+    case 'tidied':
+      return { ...state, tidyAtMs: Number.POSITIVE_INFINITY };
+    case 'planned':
+      // Other processes may have used the same plan before (E2).
+      return withPlan(state, { plan: event.plan, records: [], verdicts: [] }, 'new');
+    default:
+      return impossible(state, event);
+  }
+}
+
+function afterExporting(state: Exporting, event: WorkEvent): WorkState {
+  switch (event.kind) {
+    case 'retried':
+      return { ...state, unread: 'all', maxRounds: Math.max(mostRounds, state.verdicts.length + 1) };
+    case 'tidyBegan':
+      return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
+    case 'tidied':
+      return { ...state, tidyAtMs: Number.POSITIVE_INFINITY };
+    case 'readingBegan':
+      return { ...state, unread: 'none' };
+    case 'readingFailed':
+      return { ...state, unread: 'all' };
+    case 'recordsRead':
+      return withRecords(state, event.found, event.atMs);
+    case 'committed':
+      return { ...state, records: [...without(state.records, [event.record]), event.record] };
+    case 'othersWrote':
+      return state.unread === 'none' ? { ...state, unread: 'new' } : state;
+    case 'judged':
+      return { ...state, verdicts: [...state.verdicts, event.verdict] };
+    case 'manifestBegan':
+      return { ...state, isManifestTried: true };
+    case 'finished':
+      return { kind: 'complete', manifest: event.manifest };
+    default:
+      return impossible(state, event);
+  }
+}
+
+/** Returns the state after a reading of the destination that found no plan or manifest before. */
+function afterReading(state: Planning, found: StoredObjects, atMs: number, unread: UnreadRecords): WorkState {
+  switch (found.kind) {
+    case 'nothing':
+      return state;
+    case 'manifest':
+      return { kind: 'complete', manifest: found.manifest };
+    case 'plan':
+      return withPlan({ ...state, othersSeenAtMs: atMs }, found, unread);
+    default:
+      return unreachable(found);
+  }
+}
+
+function withPlan(
+  { readAtMs, othersSeenAtMs, tidyAtMs }: Planning,
+  { plan, records, verdicts }: Pick<Exporting, 'plan' | 'records' | 'verdicts'>,
+  unread: UnreadRecords,
+): Exporting {
+  const read = { readAtMs, othersSeenAtMs, tidyAtMs, allReadAtMs: readAtMs };
+  return { kind: 'exporting', ...read, plan, records, verdicts, unread, maxRounds: mostRounds, isManifestTried: false };
+}
+
+function withRecords(state: Exporting, found: RecordsReading, atMs: number): Exporting {
+  const { plan, records, gone, verdicts, which } = found;
+  const known = new Set(state.records.map((record) => recordKey(record)));
+  const hasNew = records.some((record) => !known.has(recordKey(record))) || verdicts.length > state.verdicts.length;
+  return {
+    ...state,
+    ...{ plan, verdicts, readAtMs: atMs },
+    records: [...without(state.records, [...gone, ...records]), ...records],
+    ...(hasNew && { othersSeenAtMs: atMs }),
+    ...(which === 'all' && { allReadAtMs: atMs }),
+  };
+}
+
+/** Returns the commit records whose interval has no commit record in `others`. */
+function without(records: readonly CommitRecord[], others: readonly CommitRecord[]): readonly CommitRecord[] {
+  const keys = new Set(others.map((record) => recordKey(record)));
+  return records.filter((record) => !keys.has(recordKey(record)));
+}
+
+function impossible(state: WorkState, event: WorkEvent): never {
+  assert(false, `the event ${event.kind} cannot occur while an export is ${state.kind}`);
+}
