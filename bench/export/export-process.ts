@@ -10,7 +10,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { VolumeDestination } from '../../src/destination/volume/volume-destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { planExport } from '../../src/export/plan/export-planning.ts';
-import { type ExportTask, exportTask } from '../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
@@ -48,7 +48,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
   const client = connectTo(order, 1_000);
   const writer = await Writer.ours(systemRandom);
   const work = new ExportWork({
-    task: taskOf(order),
+    definition: taskOf(order),
     quirks: new ServiceQuirks(),
     jobs: client.jobs,
     writer,
@@ -74,8 +74,8 @@ async function exportAll(order: ExportOrder): Promise<void> {
   await client.close();
 }
 
-function taskOf({ query, fromMs, toMs, format, compression, partitionBy, baseURL }: ExportOrder): ExportTask {
-  const task = exportTask(
+function taskOf({ query, fromMs, toMs, format, compression, partitionBy, baseURL }: ExportOrder): ExportDefinition {
+  const definition = exportDefinition(
     {
       name: 'bench',
       query,
@@ -94,9 +94,9 @@ function taskOf({ query, fromMs, toMs, format, compression, partitionBy, baseURL
     },
     new URL(baseURL).host,
   );
-  if ('problem' in task) throw new Error(task.problem);
-  if (format === 'Parquet') return task;
-  return { ...task, form: (described) => ({ ...task.form(described), compression }) };
+  if ('problem' in definition) throw new Error(definition.problem);
+  if (format === 'Parquet') return definition;
+  return { ...definition, form: (described) => ({ ...definition.form(described), compression }) };
 }
 
 if (import.meta.main) {

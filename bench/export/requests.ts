@@ -9,7 +9,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { FileUpload, ListedObject } from '../../src/destination/destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { planExport } from '../../src/export/plan/export-planning.ts';
-import { exportTask } from '../../src/export/search/export-task.ts';
+import { exportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
@@ -203,7 +203,7 @@ interface Wanted {
 
 async function complete(service: InProcessService, clock: VirtualClock, { byReceiptTime, proof }: Wanted) {
   const quirks = new CountingQuirks();
-  const task = exportTask(
+  const definition = exportDefinition(
     {
       name: 'bench',
       query: '*',
@@ -215,10 +215,18 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     },
     'service.test',
   );
-  if ('problem' in task) throw new Error(task.problem);
+  if ('problem' in definition) throw new Error(definition.problem);
   let isDue = true;
   const work = new ExportWork({
-    ...{ task, quirks, clock, log: silentLogger, jobs: jobsOn(service, clock), scannedBytes: 0, part: onlyWorker },
+    ...{
+      definition,
+      quirks,
+      clock,
+      log: silentLogger,
+      jobs: jobsOn(service, clock),
+      scannedBytes: 0,
+      part: onlyWorker,
+    },
     writer: new Writer({ scope: 'bench', pid: 1, processStart: '1' }, seededRandom(1)),
     openDestination: async () => new DiscardingDestination(),
     plan: planExport,

@@ -11,7 +11,7 @@ import { type Result, requeue } from '../controller/reconciler.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { requestOf } from './export-spec.ts';
-import { type ExportTask, exportTask } from './search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from './search/export-definition.ts';
 
 export interface RuntimeOptions {
   readonly host: Host;
@@ -47,14 +47,14 @@ export function secretsOf(resource: SearchExport): readonly ResourceKey[] {
 }
 
 /** Reads the account and the settings of an export. Throws an error that says what to correct. */
-export async function resolveTask(
+export async function resolveDefinition(
   resource: SearchExport,
   accounts: Accounts,
-): Promise<{ readonly account: Account; readonly task: ExportTask }> {
+): Promise<{ readonly account: Account; readonly definition: ExportDefinition }> {
   const account = await accounts.resolve(secretOf(resource));
-  const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
-  if (!('problem' in task)) return { account, task };
-  const message = `spec.${task.member}: ${renderExplanation(task)}`;
+  const definition = exportDefinition(requestOf(resource), new URL(account.serviceId).host);
+  if (!('problem' in definition)) return { account, definition };
+  const message = `spec.${definition.member}: ${renderExplanation(definition)}`;
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 

@@ -23,11 +23,18 @@ import type { Writer } from '../destination/writer.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/requests/service-error.ts';
 import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
-import { type RuntimeOptions, resolveTask, secretOf, secretsOf, untilRemoval, waiterOf } from './export-resource.ts';
+import {
+  type RuntimeOptions,
+  resolveDefinition,
+  secretOf,
+  secretsOf,
+  untilRemoval,
+  waiterOf,
+} from './export-resource.ts';
 import type { ExportPlaces } from './export-settings.ts';
 import { limitsOf } from './export-spec.ts';
 import { planExport } from './plan/export-planning.ts';
-import type { ExportTask } from './search/export-task.ts';
+import type { ExportDefinition } from './search/export-definition.ts';
 import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
 import { type ExportHealth, exportHealth, shownHealth } from './status/export-health.ts';
@@ -53,7 +60,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
 }
 
 interface Begun {
@@ -229,8 +236,8 @@ export class ExportRuntime {
   /** Reads the account, the destination and the settings of the export. Returns the error if this fails. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
-      const { account, task } = await resolveTask(resource, this.#options.accounts);
-      this.#means = { account, task, chosen: await this.#destination.current(resource) };
+      const { account, definition } = await resolveDefinition(resource, this.#options.accounts);
+      this.#means = { account, definition, chosen: await this.#destination.current(resource) };
       return undefined;
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
@@ -242,19 +249,20 @@ export class ExportRuntime {
   get #isOutdated(): boolean {
     if (!this.#begun || !this.#means) return false;
     const { means: before, work } = this.#begun;
-    const { account, task, chosen } = this.#means;
-    const isSamePlan = before.task.fingerprint === task.fingerprint && before.chosen.fingerprint === chosen.fingerprint;
+    const { account, definition, chosen } = this.#means;
+    const isSamePlan =
+      before.definition.fingerprint === definition.fingerprint && before.chosen.fingerprint === chosen.fingerprint;
     return !isSamePlan || (before.account !== account && !work.isPlanning);
   }
 
   #begin(resource: SearchExport, means: Means): void {
-    const { account, task, chosen } = means;
+    const { account, definition, chosen } = means;
     const { clock, log, quirks, writer, openDestination, part } = this.#options;
     const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
     const work = new ExportWork({
-      ...{ task, clock, log, writer, scannedBytes, part },
+      ...{ definition, clock, log, writer, scannedBytes, part },
       jobs: account.searches,
-      quirks: quirks.of(account.serviceId, task.identity.byReceiptTime),
+      quirks: quirks.of(account.serviceId, definition.identity.byReceiptTime),
       openDestination: () => openDestination(chosen.settings),
       plan: planExport,
       search: (order, tools, opened) => new IntervalSearch(order, tools, opened),
@@ -305,8 +313,8 @@ export class ExportRuntime {
     const { clock } = this.#options;
     const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
     const before = this.#publisher.known(resource);
-    const task = this.#begun?.means.task;
-    const input = { resource, before, health, startedAtMs, task, view, wallMs: clock.now() };
+    const definition = this.#begun?.means.definition;
+    const input = { resource, before, health, startedAtMs, definition, view, wallMs: clock.now() };
     this.#measurePace(health, view);
     const figures = () => (health.isComplete && !view ? {} : describeFigures(input, this.#paceNow(health, before)));
     const delayMs = await this.#publisher.publish(resource, describeEssentials(input), figures, health);

@@ -3,7 +3,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { parseQuantity } from '../base/quantity.ts';
-import type { ExportRequest } from './search/export-task.ts';
+import type { ExportRequest } from './search/export-definition.ts';
 import type { WorkLimits } from './work/work-view.ts';
 import { onlyWorker, partOf } from './work/worker-part.ts';
 

@@ -14,7 +14,7 @@ import { settlePlan } from '../../src/destination/plan-object.ts';
 import { verifyExport } from '../../src/destination/verify.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { InOrder } from '../../src/export/search/duplicates.ts';
-import { type ExportTask, exportTask } from '../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalFiles } from '../../src/export/search/interval-files.ts';
 import { RowFilter } from '../../src/export/search/row-filter.ts';
 import { makeVolume, openPlace, type Place } from './place.ts';
@@ -36,9 +36,9 @@ afterEach(async () => {
   place.remove();
 });
 
-function taskOf(): ExportTask {
+function taskOf(): ExportDefinition {
   const csv = { formulaGuard: true };
-  const task = exportTask(
+  const definition = exportDefinition(
     {
       name: 'audit',
       query: '*',
@@ -50,8 +50,8 @@ function taskOf(): ExportTask {
     },
     'service.test',
   );
-  if ('problem' in task) throw new Error(task.problem);
-  return task;
+  if ('problem' in definition) throw new Error(definition.problem);
+  return definition;
 }
 
 /** Returns the message time in ms of the row with this index. Row 0 is the newest row. */
@@ -60,8 +60,8 @@ function timeOf(index: number): number {
 }
 
 /** Exports the whole range as one interval. */
-async function exportAll(task: ExportTask): Promise<CommitRecord> {
-  const tools = { destination, task, writer: await Writer.ours(systemRandom), log: silentLogger };
+async function exportAll(definition: ExportDefinition): Promise<CommitRecord> {
+  const tools = { destination, definition, writer: await Writer.ours(systemRandom), log: silentLogger };
   const files = new IntervalFiles(tools, { segment: 0, toMs }, []);
   const interval = { fromMs, toMs };
   const duplicates = new InOrder();
@@ -93,13 +93,13 @@ async function duckdb(sql: string): Promise<readonly Readonly<Record<string, unk
 }
 
 /** Writes the whole export. Returns the folder of the data files. */
-async function complete(task: ExportTask): Promise<string> {
-  const plan = await settlePlan(destination, task.layout, { boundariesMs: [fromMs, toMs] });
-  const record = await exportAll(task);
-  expect(await commit(destination, task.layout, record)).toEqual({ kind: 'committed' });
-  await writeManifest(destination, task.layout, manifestOf(task.identity, coverageOf(plan, [record])));
+async function complete(definition: ExportDefinition): Promise<string> {
+  const plan = await settlePlan(destination, definition.layout, { boundariesMs: [fromMs, toMs] });
+  const record = await exportAll(definition);
+  expect(await commit(destination, definition.layout, record)).toEqual({ kind: 'committed' });
+  await writeManifest(destination, definition.layout, manifestOf(definition.identity, coverageOf(plan, [record])));
   const { directory, root } = place.data as Extract<Place['data'], { kind: 'volume' }>;
-  return join(directory, root, task.layout.data);
+  return join(directory, root, definition.layout.data);
 }
 
 const python = process.env['LOGFLEET_PYTHON'];
@@ -129,9 +129,9 @@ if (python !== undefined) {
 }
 
 test('DuckDB reads only the partitions that a query asks for, and every row is in the partition of its hour', async () => {
-  const task = taskOf();
-  const folder = await complete(task);
-  const { differences, rows, files } = await verifyExport(destination, task.layout);
+  const definition = taskOf();
+  const folder = await complete(definition);
+  const { differences, rows, files } = await verifyExport(destination, definition.layout);
   expect(differences).toEqual([]);
   // The 73 hours have 72 partitions. On 25 October, the local hour from 2 to 3 occurs twice, and both hours share a
   // partition.

@@ -18,7 +18,7 @@ import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import { settlePlan } from '../../src/destination/plan-object.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
-import { type ExportTask, exportTask } from '../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
 import { StoredExport } from '../../src/export/work/stored-export.ts';
 import { S3Gateway, type S3GatewayAccess } from '../support/s3-gateway.ts';
 import { systemPorts } from './place.ts';
@@ -27,14 +27,14 @@ const mebibyte = 1024 * 1024;
 const dayMs = 86_400_000;
 const retainUntilDays = 30;
 
-const task = exportTask(
+const definition = exportDefinition(
   {
     ...{ name: 'audit', query: '*', byReceiptTime: false, autoParsingMode: 'Manual', results: 'Messages' },
     timeRange: { from: '0', to: '1000' },
     output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
   },
   'service.example.com',
-) as ExportTask;
+) as ExportDefinition;
 
 let versioned: S3Gateway;
 beforeAll(async () => {
@@ -139,13 +139,13 @@ describe.each([
     const counted = await StoreProxy.start(access().endpoint);
     closed.push(() => counted.stop());
     const destination = await open({ ...access(), endpoint: counted.endpoint }, bucket);
-    const stored = new StoredExport(async () => destination, task);
-    const plan = await settlePlan(destination, task.layout, { boundariesMs: [0, 1_000] });
+    const stored = new StoredExport(async () => destination, definition);
+    const plan = await settlePlan(destination, definition.layout, { boundariesMs: [0, 1_000] });
     const figures = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
     const count = { rows: 0, source: 'Job' as const };
     const record: CommitRecord = { segment: 0, fromMs: 0, toMs: 1_000, ...figures, count, files: [] };
-    await commit(destination, task.layout, record);
-    const stray = task.layout.within('data/stray');
+    await commit(destination, definition.layout, record);
+    const stray = definition.layout.within('data/stray');
     await write(destination, stray, Buffer.from('row'));
     await stored.open();
 

@@ -15,7 +15,7 @@ import { pausedByOf } from '../../controller/pauses.ts';
 import { limitsOf, requestOf } from '../../export/export-spec.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
-import { type ExportTask, exportTask } from '../../export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../export/search/export-definition.ts';
 import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
@@ -131,31 +131,31 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const { fromMs, toMs } = taskOf(resource, 'unknown').identity;
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
-  const task = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
+  const definition = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
   const quirks = new ServiceQuirks();
   const jobs = new JobSet({ jobs: account.searches, quirks, clock, signal, onProgress: () => {} });
   const startedMs = clock.monotonic();
-  const proposing = proposePlan({ task, quirks, log: silentLogger }, { settleDelayMs: 0, jobs });
+  const proposing = proposePlan({ definition, quirks, log: silentLogger }, { settleDelayMs: 0, jobs });
   const { first, forecast } = await proposing.finally(() => jobs.closeAll());
   const planningMs = clock.monotonic() - startedMs;
   const { progress } = first.job;
   const scans = scansOf(forecast, progress, jobs.scannedBytes - (progress.scannedBytes ?? 0));
-  const digest = limits.proof === 'Digest' ? digestOf(task, scans?.ofRange) : undefined;
+  const digest = limits.proof === 'Digest' ? digestOf(definition, scans?.ofRange) : undefined;
   const bytesToScan = scans && scans.ofSearches + (digest?.bytes ?? 0);
   const figures = figuresOf(forecast, account, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
-  const hindrances = hindrancesOf(planned, task, limits, { pausedBy, clock });
+  const hindrances = hindrancesOf(planned, definition, limits, { pausedBy, clock });
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
 /**
- * Returns the export's task, such as its query and time range, from which searches are planned. Throws if the spec is
+ * Returns the export's definition, such as its query and time range, from which searches are planned. Throws if the spec is
  * invalid.
  */
-function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
-  const task = exportTask(requestOf(resource), serviceHost);
-  if (!('problem' in task)) return task;
-  const message = `spec.${task.member}: ${task.problem}.`;
+function taskOf(resource: SearchExport, serviceHost: string): ExportDefinition {
+  const definition = exportDefinition(requestOf(resource), serviceHost);
+  if (!('problem' in definition)) return definition;
+  const message = `spec.${definition.member}: ${definition.problem}.`;
   throw failure('stall', 'cli.range', message, { reason: reasons.invalidSpec });
 }
 
@@ -164,7 +164,7 @@ function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
 }
 
 /** Returns the cost of an export's digest: one aggregation over the whole time range. */
-function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefined): PlannedDigest | undefined {
+function digestOf({ identity, isSplittable }: ExportDefinition, bytes: number | undefined): PlannedDigest | undefined {
   if (identity.results === 'Records' || !isSplittable) return undefined;
   return { jobs: 1, requests: requestsOfCount, bytes };
 }
@@ -228,7 +228,7 @@ type Figures = Omit<PlannedSearches, 'hindrances'>;
 
 function hindrancesOf(
   { rows, segments, rowsBasis, isCountRefused, limit, bytesToScan, durationMs }: Figures,
-  { isSplittable, unsplittableReason }: ExportTask,
+  { isSplittable, unsplittableReason }: ExportDefinition,
   { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
   { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
 ): readonly string[] {

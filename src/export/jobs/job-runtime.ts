@@ -20,7 +20,7 @@ import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
 import type { DestinationChoice } from '../chosen-destination.ts';
-import { type RuntimeOptions, resolveTask, secretsOf, untilRemoval, waiterOf } from '../export-resource.ts';
+import { type RuntimeOptions, resolveDefinition, secretsOf, untilRemoval, waiterOf } from '../export-resource.ts';
 import { atWork, type ExportHealth, endedHealth, exportHealth, shownHealth, stalled } from '../status/export-health.ts';
 import { describeEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
@@ -145,9 +145,9 @@ export class JobRuntime {
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
     const { accounts, clock, proxy } = this.#options;
-    const { account, task } = await resolveTask(resource, accounts);
+    const { account, definition } = await resolveDefinition(resource, accounts);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
-    const share = this.#wantedShare(resource, account, task.isSplittable);
+    const share = this.#wantedShare(resource, account, definition.isSplittable);
     const input = { resource, image: store.image, share, credentials, proxy };
     const name = jobName(input);
     const jobs = this.#jobs(store);
@@ -315,7 +315,7 @@ export class JobRuntime {
       workers: __,
       ...essentials
     } = describeEssentials({
-      ...{ resource, before, health, startedAtMs, task: undefined, view: undefined, wallMs: clock.now() },
+      ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };

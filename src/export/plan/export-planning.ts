@@ -28,7 +28,7 @@ import {
 import { countSlices } from './slice-counts.ts';
 
 /** Only `planExport` writes to the destination. */
-export type PlanningTools = Pick<SearchTools, 'task' | 'quirks' | 'log'>;
+export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
   /** Minimum age in ms of rows to search, because newer rows may still arrive (E11). */
@@ -89,9 +89,9 @@ export interface PlannedExport {
 
 /** Plans an export and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
 export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
-  const { destination, task } = tools;
+  const { destination, definition } = tools;
   const { plan, first } = await proposePlan(tools, options);
-  const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
+  const existing = await crossing('export.plan', () => settlePlan(destination, definition.layout, plan));
   // If another process wrote the same segments, the open search job is still useful, because it searches one of these
   // segments.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
@@ -145,7 +145,7 @@ class RangePlanning {
   }
 
   async propose(): Promise<ProposedPlan> {
-    const { task, quirks } = this.#tools;
+    const { definition, quirks } = this.#tools;
     const { job, range } = await this.#openFirst();
     const isFinished = await this.#finishedInTime(job);
     const describedFields = await this.#describedFields(job);
@@ -154,10 +154,10 @@ class RangePlanning {
     const areCounted = basis === 'Counted';
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
     // The recent part of the range is searched later.
-    if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
+    if (range.toMs < definition.identity.toMs) boundariesMs.push(definition.identity.toMs);
     const segment = segments.length - 1;
     const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
-    const isProven = areCounted && !task.identity.byReceiptTime && rows < job.progress.messageCount;
+    const isProven = areCounted && !definition.identity.byReceiptTime && rows < job.progress.messageCount;
     const countedRows = isProven ? rows : undefined;
     return {
       plan: { boundariesMs, ...(describedFields && { describedFields }) },
@@ -177,10 +177,10 @@ class RangePlanning {
    * shorter range (E11).
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
-    const { task, quirks } = this.#tools;
+    const { definition, quirks } = this.#tools;
     for (;;) {
       const range = await this.#settledRange();
-      const job = await this.#options.jobs.open(task.order(range, quirks.isEndInclusive), 'Rows');
+      const job = await this.#options.jobs.open(definition.order(range, quirks.isEndInclusive), 'Rows');
       if (range.toMs <= this.#settledMs(quirks.clockBehindMs)) return { job, range };
       await this.#options.jobs.close(job);
     }
@@ -191,17 +191,17 @@ class RangePlanning {
    * that is old enough.
    */
   async #settledRange(): Promise<Interval> {
-    const { task, quirks } = this.#tools;
+    const { definition, quirks } = this.#tools;
     const { onWait, jobs } = this.#options;
     const { clock, signal } = jobs;
-    const { fromMs, toMs } = task.identity;
+    const { fromMs, toMs } = definition.identity;
     for (;;) {
       const settledMs = this.#settledMs(quirks.clockBehindMs + dateRoundingMs);
       const missingMs = toMs - settledMs;
-      const isHalf = task.isSplittable && settledMs - fromMs >= missingMs && missingMs > shortWaitMs;
+      const isHalf = definition.isSplittable && settledMs - fromMs >= missingMs && missingMs > shortWaitMs;
       const isEnough = missingMs <= 0 || isHalf;
       const halfMs = Math.ceil((toMs - fromMs) / 2);
-      const isHalfSooner = task.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
+      const isHalfSooner = definition.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
       const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
       onWait?.({ settlesAtMs: isEnough ? undefined : clock.now() + waitMs, isTried: this.#isTried });
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
@@ -216,8 +216,8 @@ class RangePlanning {
    * for a free search job.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
-    const { task, quirks } = this.#tools;
-    const order = task.order({ fromMs: toMs - trialMs, toMs }, quirks.isEndInclusive);
+    const { definition, quirks } = this.#tools;
+    const order = definition.order({ fromMs: toMs - trialMs, toMs }, quirks.isEndInclusive);
     try {
       const job = await this.#options.jobs.open(order, 'Rows', { turnMs });
       this.#isTried = true;
@@ -235,14 +235,14 @@ class RangePlanning {
 
   /** Waits for the end of the first search. Returns false if this takes longer than `longestWaitMs`. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
-    const { quirks, task } = this.#tools;
+    const { quirks, definition } = this.#tools;
     const { clock, signal } = this.#options.jobs;
     const patience = new AbortController();
     const timer = clock.after(longestWaitMs, () => patience.abort());
     try {
       const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
       this.#firstTookMs = job.tookMs ?? 0;
-      if (task.identity.results === 'Messages') quirks.searched(progress);
+      if (definition.identity.results === 'Messages') quirks.searched(progress);
       return true;
     } catch (error) {
       if (!patience.signal.aborted || signal.aborted || job.end) throw error;
@@ -254,20 +254,20 @@ class RangePlanning {
 
   /** Fields that the service describes, for CSV and Parquet; undefined for other formats. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
-    const { results, output } = this.#tools.task.identity;
+    const { results, output } = this.#tools.definition.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
     const fields = await crossing('export.readPage', () => job.describeFields(this.#options.jobs.signal));
     return fields.map(({ name, fieldType }) => ({ name, fieldType }));
   }
 
   async #segmentsOf(job: SearchJob, range: Interval): Promise<Segmentation> {
-    const { task, quirks, log } = this.#tools;
+    const { definition, quirks, log } = this.#tools;
     const { jobs } = this.#options;
     const { progress } = job;
     const isCut = cutSign(progress, quirks.smallestLimit) !== undefined;
-    if (!isCut || !task.isSplittable) return asOne(job, range);
+    if (!isCut || !definition.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
-    const { byReceiptTime } = task.identity;
+    const { byReceiptTime } = definition.identity;
     // If a search by receipt time was cut short, rows may be missing anywhere in its range. Its result is not used to
     // find the newest segment.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
@@ -275,7 +275,7 @@ class RangePlanning {
     if (rest && rest.rows < limit) {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
-    const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
+    const order = (interval: Interval) => definition.order(interval, quirks.isEndInclusive);
     // Counting the rows by an aggregation probably takes as long as the first search took.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
@@ -301,8 +301,8 @@ class RangePlanning {
   }
 
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
-    const { task, quirks } = this.#tools;
-    const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
+    const { definition, quirks } = this.#tools;
+    const isCut = definition.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
     // The service returned all rows of the first search, so the message limit is assumed to be higher than the number
     // of these rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;

@@ -31,7 +31,7 @@ import {
   repeatedOf,
 } from './digest.ts';
 
-export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
+export interface ProvingTools extends Pick<SearchTools, 'definition' | 'quirks'> {
   /** Search jobs of the aggregations. */
   readonly jobs: JobSet;
 }
@@ -63,8 +63,8 @@ export async function prove(
   round: number,
   tools: ProvingTools,
 ): Promise<DigestResult> {
-  const { task, quirks } = tools;
-  const { byReceiptTime } = task.identity;
+  const { definition, quirks } = tools;
+  const { byReceiptTime } = definition.identity;
   // A commit record can show that the service also returns rows at the excluded end of a range. If so, the aggregations
   // end one millisecond earlier (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
@@ -84,7 +84,7 @@ export async function prove(
 /** Compares the written rows of neighbouring intervals with the service by one aggregation. */
 async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Promise<readonly ComparedGroup[]> {
   const slices = await requestDigest(rangeOf(run), tools);
-  if (!tools.task.identity.byReceiptTime) {
+  if (!tools.definition.identity.byReceiptTime) {
     const compared: ComparedGroup[] = [];
     for (const group of groupsOf(run, slices)) compared.push(await compareGroup(group, tools));
     return compared;
@@ -107,15 +107,22 @@ async function compareGroup(group: DigestGroup, tools: ProvingTools): Promise<Co
   return { group, comparison: confirmed ? compare(group, confirmed) : comparison };
 }
 
-async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTools): Promise<readonly DigestSlice[]> {
-  const { byReceiptTime } = task.identity;
-  const { text, lengthMs } = digestSliceLength(task.identity);
+async function requestDigest(
+  range: TimeRange,
+  { definition, quirks, jobs }: ProvingTools,
+): Promise<readonly DigestSlice[]> {
+  const { byReceiptTime } = definition.identity;
+  const { text, lengthMs } = digestSliceLength(definition.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
     // Some services return rows at the end of a range, although the end is excluded. For such a service, the query
     // itself leaves out these rows (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
-    const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
+    const { records, messageCount } = await request(
+      definition.order(range, false),
+      before + digestOperators(text),
+      jobs,
+    );
     const slices = digestSlices(records, lengthMs);
     // An answer without records is valid if the range has no rows.
     if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
@@ -126,12 +133,16 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
 }
 
 /** Asks the service how often it stores each repeated message. */
-async function confirm(group: DigestGroup, repeated: readonly RepeatedMessage[], { task, quirks, jobs }: ProvingTools) {
+async function confirm(
+  group: DigestGroup,
+  repeated: readonly RepeatedMessage[],
+  { definition, quirks, jobs }: ProvingTools,
+) {
   const times = repeated.map(({ atMs }) => atMs);
-  const range = task.identity.byReceiptTime
+  const range = definition.identity.byReceiptTime
     ? rangeOf(group.intervals)
     : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
-  const order = task.order(range, quirks.isEndInclusive);
+  const order = definition.order(range, quirks.isEndInclusive);
   const { records } = await request(order, confirmOperators(repeated), jobs);
   return confirmedOf(records, repeated);
 }

@@ -5,7 +5,7 @@ import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../bas
 import { type Aggregated, figureOf, readAggregation } from '../../service/jobs/aggregation.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
-import { withOperators } from './export-task.ts';
+import { withOperators } from './export-definition.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
 /** Maximum number of attempts to run an aggregation. */

@@ -11,7 +11,7 @@ import { type CommittedFile, sumOfFigures } from '../../destination/commit-recor
 import { joinSlices, recordedSlices } from '../../destination/slice-figures.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { AnyOrder } from './duplicates.ts';
-import { withOperators } from './export-task.ts';
+import { withOperators } from './export-definition.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
@@ -210,7 +210,7 @@ class DenseSearch implements DenseFiles {
     const found = this.#read.map(({ figures }) => figures);
     const repeated = sumOfRepeated(found);
     const duplicates = this.#sumOf('duplicates');
-    const { identity } = this.#options.tools.task;
+    const { identity } = this.#options.tools.definition;
     const slices = joinSlices(found.map((figures) => figures.slices?.slices ?? []));
     const interval = { fromMs: atMs, toMs: atMs + 1 };
     return {
@@ -243,13 +243,13 @@ class DenseSearch implements DenseFiles {
 
   #newFilter(): RowFilter {
     const interval = { fromMs: this.#dense.atMs, toMs: this.#dense.atMs + 1 };
-    const { byReceiptTime } = this.#options.tools.task.identity;
+    const { byReceiptTime } = this.#options.tools.definition.identity;
     const sliceMs = this.#sliceMs;
     return new RowFilter({ interval, byReceiptTime, duplicates: new AnyOrder(), writtenFromMs: undefined, sliceMs });
   }
 
   get #sliceMs(): number {
-    return digestSliceLength(this.#options.tools.task.identity).lengthMs;
+    return digestSliceLength(this.#options.tools.definition.identity).lengthMs;
   }
 
   async #readClass(ending: string, filter: RowFilter): Promise<ClassResult> {
@@ -322,7 +322,7 @@ class DenseSearch implements DenseFiles {
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
-    const order = tools.task.order({ fromMs: atMs, toMs: atMs + 1 }, tools.quirks.isEndInclusive);
+    const order = tools.definition.order({ fromMs: atMs, toMs: atMs + 1 }, tools.quirks.isEndInclusive);
     try {
       return await jobs.open(withOperators(order, `where _messageid matches "*${ending}"`), 'Rows');
     } catch (thrown) {

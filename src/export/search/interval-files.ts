@@ -18,7 +18,7 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { RowFilter } from './row-filter.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 
-export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
+export type FileTools = Pick<SearchTools, 'destination' | 'definition' | 'writer' | 'log'>;
 
 /**
  * Maximum number of files that are open for rows at the same time. Searches by receipt time need more open files,
@@ -51,8 +51,8 @@ export class IntervalFiles {
     this.#order = order;
     this.#described = described;
     this.#numbers = numbers;
-    const { encoder, compression } = tools.task.form(described);
-    const { output, byReceiptTime } = tools.task.identity;
+    const { encoder, compression } = tools.definition.form(described);
+    const { output, byReceiptTime } = tools.definition.identity;
     const { maxPartBytes } = output;
     this.#parts = new PartSeries(
       (index, partition) => {
@@ -86,7 +86,7 @@ export class IntervalFiles {
 
   /** Returns a receiver that writes all rows, except duplicates and rows outside the interval. */
   receiver(filter: RowFilter): RowReceiver {
-    const folderOf = folderFinder(this.#tools.task.identity);
+    const folderOf = folderFinder(this.#tools.definition.identity);
     return {
       row: (row) => {
         if (filter.take(row)) this.#parts.row(row, folderOf(row));
@@ -108,28 +108,28 @@ export class IntervalFiles {
   }
 
   async #giveUp(): Promise<void> {
-    const { destination, task, log } = this.#tools;
+    const { destination, definition, log } = this.#tools;
     await this.#parts.abort();
     for (const name of this.#staged) {
-      await destination.remove(task.layout.within(name)).catch((error: unknown) => {
+      await destination.remove(definition.layout.within(name)).catch((error: unknown) => {
         log.debug('cannot remove an unneeded file', { name, error });
       });
     }
   }
 
   #newName(index: number, partition: string): string {
-    const { writer, task } = this.#tools;
+    const { writer, definition } = this.#tools;
     const { segment, toMs } = this.#order;
     const part = ++this.#numbers.begun;
     const file = { segment, toMs, part, writerToken: writer.newToken(), partition };
-    const name = dataFileName(file, task.identity.output);
+    const name = dataFileName(file, definition.identity.output);
     this.#names[index] = name;
     return name;
   }
 
   async #open(name: string): Promise<PartSink> {
-    const { destination, task } = this.#tools;
-    const upload = await destination.open(task.layout.within(name));
+    const { destination, definition } = this.#tools;
+    const upload = await destination.open(definition.layout.within(name));
     return {
       write: (chunk) => upload.write(chunk),
       finish: async () => {

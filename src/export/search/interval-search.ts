@@ -102,7 +102,7 @@ export class IntervalSearch implements RunningSearch {
   /** Number of rows found so far. */
   get messageCount(): number {
     const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
-    return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
+    return this.#tools.definition.identity.results === 'Messages' ? messageCount : recordCount;
   }
 
   /** Bytes scanned by all jobs of this search. */
@@ -158,10 +158,10 @@ export class IntervalSearch implements RunningSearch {
       this.#jobs.add(this.#opened.job, 'Rows');
       return this.#opened.job;
     }
-    const { task, quirks } = this.#tools;
+    const { definition, quirks } = this.#tools;
     const begun = quirks.begins();
     this.#begun = begun;
-    const order = task.order(this.#order, quirks.isEndInclusive);
+    const order = definition.order(this.#order, quirks.isEndInclusive);
     const job = await this.#jobs.open(order, 'Rows', { expectedMs: begun.expectedMs });
     begun.shown?.then(() => job.expect(quirks.searchMs));
     return job;
@@ -177,7 +177,7 @@ export class IntervalSearch implements RunningSearch {
 
   #readingOf(job: SearchJob): ResultReader {
     const options = { job, order: this.#order, tools: this.#tools, signal: this.#stop.signal };
-    if (this.#tools.task.identity.results === 'Records') return new RecordReader(options);
+    if (this.#tools.definition.identity.results === 'Records') return new RecordReader(options);
     return new MessageReader({ ...options, countedRows: this.#opened?.countedRows });
   }
 
@@ -196,16 +196,17 @@ export class IntervalSearch implements RunningSearch {
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
     // The message limit does not apply to records of an aggregation (section 8 of docs/service.md).
-    if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
+    if (this.#tools.definition.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
 
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
-    const { task, quirks } = this.#tools;
+    const { definition, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
     // The message limit does not apply to an aggregation. Its records are incomplete only if the search job ended
     // early.
-    if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
+    if (definition.identity.results === 'Records')
+      return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
 
@@ -228,14 +229,14 @@ export class IntervalSearch implements RunningSearch {
   }
 
   #runOf({ job, reading, end, errors }: Judged): SearchFacts {
-    const { task } = this.#tools;
-    const { results, byReceiptTime } = task.identity;
+    const { definition } = this.#tools;
+    const { results, byReceiptTime } = definition.identity;
     const { progress, sign } = end;
     return {
       interval: { fromMs: Math.min(job.order.fromMs, this.fromMs), toMs: this.toMs },
       results,
       byReceiptTime,
-      isSplittable: task.isSplittable,
+      isSplittable: definition.isSplittable,
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
@@ -249,10 +250,10 @@ export class IntervalSearch implements RunningSearch {
   }
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
-    const { task, quirks } = this.#tools;
+    const { definition, quirks } = this.#tools;
     // All rows of the job have been read, so the job is closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);
-    const order = task.order(interval, quirks.isEndInclusive);
+    const order = definition.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
     if (count.kind === 'counted') judged.reading.counts({ interval, rows: count.rows, source: 'Aggregate' });
     else judged.errors = count.errors;
@@ -352,11 +353,11 @@ export class IntervalSearch implements RunningSearch {
   }
 
   async #write(record: CommitRecord): Promise<CommitOutcome> {
-    const { destination, task, clock } = this.#tools;
+    const { destination, definition, clock } = this.#tools;
     this.#areFilesNamed = true;
     for (let tries = 1; ; tries++) {
       try {
-        return await commit(destination, task.layout, record);
+        return await commit(destination, definition.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
         // The destination may have stored the commit record although the write failed. The record is therefore read
@@ -369,9 +370,9 @@ export class IntervalSearch implements RunningSearch {
   }
 
   async #mayStand({ segment, toMs }: CommitRecord): Promise<boolean> {
-    const { destination, task } = this.#tools;
+    const { destination, definition } = this.#tools;
     try {
-      return (await destination.read(task.layout.commit(segment, toMs))) !== undefined;
+      return (await destination.read(definition.layout.commit(segment, toMs))) !== undefined;
     } catch {
       return true;
     }

@@ -65,7 +65,7 @@ export class MessageReader extends ResultReader {
     if (this.#readings++ === mostReadings) throw unsteady();
     await this.giveUp();
     const { tools, order } = this.#options;
-    const { identity } = tools.task;
+    const { identity } = tools.definition;
     const before = this.#isReadInPart ? undefined : this.#filter;
     this.#figuresBefore = before?.figures();
     this.#pages.beginAgain();

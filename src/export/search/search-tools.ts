@@ -10,7 +10,7 @@ import { type DescribedField, foldedName } from '../../output/columns.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
 import type { JobState } from '../../service/jobs/search-service.ts';
-import type { ExportTask } from './export-task.ts';
+import type { ExportDefinition } from './export-definition.ts';
 import type { Shortcoming } from './search-verdict.ts';
 import type { ServiceQuirks } from './service-quirks.ts';
 
@@ -44,7 +44,7 @@ export type StopReason =
 /** Tools of all work on an export. */
 export interface ExportTools {
   readonly jobs: SearchJobs;
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
   readonly quirks: ServiceQuirks;
   readonly writer: Writer;
   readonly clock: Clock;

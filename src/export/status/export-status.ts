@@ -17,7 +17,7 @@ import { StatusWriter } from '../../controller/status-writer.ts';
 import { lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';
 import type { RuntimeOptions } from '../export-resource.ts';
-import type { ExportTask } from '../search/export-task.ts';
+import type { ExportDefinition } from '../search/export-definition.ts';
 import type { JobView } from '../search/search-tools.ts';
 import { amountText, percentOf, percentText } from '../work/figure-text.ts';
 import type { StoredManifest, WorkView } from '../work/work-view.ts';
@@ -37,14 +37,14 @@ export interface ExportStatusInput {
   readonly health: ExportHealth;
   readonly startedAtMs: number;
   /** Settings of the export; undefined while unknown. */
-  readonly task: ExportTask | undefined;
+  readonly definition: ExportDefinition | undefined;
   readonly view: WorkView | undefined;
   readonly wallMs: number;
 }
 
 /** Builds the status fields whose changes are written immediately. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
-  const { resource, before, health, startedAtMs, task, view, wallMs } = input;
+  const { resource, before, health, startedAtMs, definition, view, wallMs } = input;
   const now = isoTime(statusTimeMs(resource.metadata, wallMs));
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
   const {
@@ -65,7 +65,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
     ...echoOfRequest(resource),
     startTime: isoTime(startedAtMs),
     ...(end === undefined ? {} : { completionTime: endedBefore(before, end) ?? now }),
-    ...(task && { timeRange: describeRange(task), fingerprint: task.fingerprint }),
+    ...(definition && { timeRange: describeRange(definition), fingerprint: definition.fingerprint }),
     ...(location === undefined ? {} : { location: bounded(location, maxUrl) }),
     ...(manifest && { manifest }),
     ...describeVerdict(input, now),
@@ -95,7 +95,7 @@ function describeVerdict({ resource, before, health }: ExportStatusInput, now: s
   return { ...shown, conditions };
 }
 
-function describeRange({ identity }: ExportTask) {
+function describeRange({ identity }: ExportDefinition) {
   return { startTime: isoText(identity.fromMs), endTime: isoText(identity.toMs) };
 }
 

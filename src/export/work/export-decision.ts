@@ -307,7 +307,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns what prevents the comparison with the service: a user must act, or the first worker has this task. Returns
+ * Returns what prevents the comparison with the service: a user must act, or the first worker does it. Returns
  * undefined if nothing prevents it.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {

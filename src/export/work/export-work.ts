@@ -79,15 +79,15 @@ export class ExportWork {
   #isClosed = false;
 
   constructor(options: ExportWorkOptions) {
-    const { task, clock, log, scannedBytes, onChange } = options;
+    const { definition, clock, log, scannedBytes, onChange } = options;
     this.#options = options;
     this.#state = initialState(clock.monotonic());
-    this.#stored = new StoredExport(options.openDestination, task);
+    this.#stored = new StoredExport(options.openDestination, definition);
     this.#delays = new ExportDelays(clock);
-    this.#chosenFields = new ChosenFields(task.identity.output.fields);
+    this.#chosenFields = new ChosenFields(definition.identity.output.fields);
     this.#scannedBefore = scannedBytes;
     this.#searches = new RunningSearches({
-      ...{ log, delays: this.#delays, messages: this.#messages, range: task.identity },
+      ...{ log, delays: this.#delays, messages: this.#messages, range: definition.identity },
       onCommitted: (record) => this.#on({ kind: 'committed', record }),
       onOthers: () => this.#on({ kind: 'othersWrote' }),
       onEnded: onChange,
@@ -149,11 +149,12 @@ export class ExportWork {
   /** Decides which searches start and stop while the export has a plan and no manifest. */
   #decided(now: ExportMoment): DecidedState<Search> {
     if (this.#state.kind !== 'exporting') return this.#state;
-    const { task, quirks, part } = this.#options;
+    const { quirks, part, definition } = this.#options;
+    const { identity, isSplittable } = definition;
     const { plan, records, verdicts, othersSeenAtMs } = this.#state;
     const decision = decide({
       ...{ plan, records, verdicts, part, now },
-      wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,
+      wantsDigest: this.#limits.proof === 'Digest' && identity.results === 'Messages' && isSplittable,
       running: this.#searches.list,
       delays: this.#delays.intervals,
       troubleUntilMs: this.#delays.needsProbe
@@ -161,7 +162,7 @@ export class ExportWork {
         : this.#delays.troubleAt(now.monotonicMs)?.untilMs,
       narrowed: this.#searches.narrowed,
       scannedBytes: this.#endedBytes,
-      byReceiptTime: task.identity.byReceiptTime,
+      byReceiptTime: identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
       patientUntilMs: othersSeenAtMs + patienceMs,
       standInAtMs: standInAtMs(othersSeenAtMs, part),
@@ -342,7 +343,7 @@ export class ExportWork {
   }
 
   #view(now: ExportMoment): WorkView {
-    const { quirks, task } = this.#options;
+    const { quirks, definition } = this.#options;
     const { location, lockedFiles } = this.#stored;
     const { lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
@@ -352,7 +353,7 @@ export class ExportWork {
     const facts = this.#facts(now);
     const { countMs = 0, searchMs = 0 } = quirks;
     const described = describeState(this.#decided(now), {
-      ...{ ...facts, lastError, fromMs: task.identity.fromMs },
+      ...{ ...facts, lastError, fromMs: definition.identity.fromMs },
       usualDigestMs: Math.max(countMs, searchMs),
     });
     const { intervals } = described;

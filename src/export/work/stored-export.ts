@@ -20,7 +20,7 @@ import {
 import { checkManifest } from '../../destination/manifest-check.ts';
 import { type ExportPlan, planKind, readPlan, settlePlan } from '../../destination/plan-object.ts';
 import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
-import type { ExportTask } from '../search/export-task.ts';
+import type { ExportDefinition } from '../search/export-definition.ts';
 import { DestinationProbe } from './destination-probe.ts';
 import type { Exporting, RecordsReading, StoredObjects } from './work-state.ts';
 import type { StoredManifest } from './work-view.ts';
@@ -30,13 +30,13 @@ type Known = Pick<Exporting, 'plan' | 'records' | 'verdicts'>;
 
 export class StoredExport {
   readonly #open: () => Promise<Destination>;
-  readonly #task: ExportTask;
+  readonly #definition: ExportDefinition;
   #opened: { readonly destination: Destination; readonly probe: DestinationProbe } | undefined;
 
   /** `open` opens the destination without changing it. */
-  constructor(open: () => Promise<Destination>, task: ExportTask) {
+  constructor(open: () => Promise<Destination>, definition: ExportDefinition) {
     this.#open = open;
-    this.#task = task;
+    this.#definition = definition;
   }
 
   get destination(): Destination {
@@ -45,7 +45,7 @@ export class StoredExport {
 
   /** URL of the export's folder; undefined before the destination is opened. */
   get location(): string | undefined {
-    return this.#opened && `${this.destination.url}/${this.#task.layout.folder}`;
+    return this.#opened && `${this.destination.url}/${this.#definition.layout.folder}`;
   }
 
   /** Number of unneeded files that the store keeps locked. */
@@ -57,7 +57,7 @@ export class StoredExport {
   async open(): Promise<void> {
     if (this.#opened) return;
     const destination = await this.#open();
-    this.#opened = { destination, probe: new DestinationProbe(destination, this.#task.layout) };
+    this.#opened = { destination, probe: new DestinationProbe(destination, this.#definition.layout) };
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class StoredExport {
    * ended.
    */
   async tidy(): Promise<void> {
-    await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
+    await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
   }
 
   /** Tests the destination by a probe file, and removes uploads that could not be removed before. */
@@ -80,7 +80,7 @@ export class StoredExport {
 
   /** Reads all objects of the export. If there is a manifest, completes the export. */
   async load(): Promise<StoredObjects> {
-    const { layout } = this.#task;
+    const { layout } = this.#definition;
     const manifest = await readManifest(this.destination, layout);
     if (manifest) return { kind: 'manifest', manifest: await this.#believe(manifest) };
     const stored = await readPlan(this.destination, layout);
@@ -92,7 +92,7 @@ export class StoredExport {
 
   /** Returns a plan of the destination. Throws if the plan has another time range than the export. */
   checkedPlan(plan: ExportPlan): ExportPlan {
-    const { layout, identity } = this.#task;
+    const { layout, identity } = this.#definition;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
     const wanted = rangeText(identity.fromMs, identity.toMs);
     if (covered !== wanted) throw planKind.damaged(layout.plan, `it covers ${covered}, and the export ${wanted}`);
@@ -104,7 +104,7 @@ export class StoredExport {
    * missing, too, so it is written again (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
-    const { layout } = this.#task;
+    const { layout } = this.#definition;
     const known = which === 'all' ? { records: [], verdicts: [] } : before;
     const newVerdicts = await readVerdicts(this.destination, layout, known.verdicts.length);
     const records = await readRecords(this.destination, layout, known.records);
@@ -122,7 +122,7 @@ export class StoredExport {
    * files of commit records that become invalid.
    */
   async judge({ plan, records, verdicts }: Known, verdict: DigestVerdict): Promise<DigestVerdict> {
-    const { layout } = this.#task;
+    const { layout } = this.#definition;
     const stored = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
     const { voided } = coverageOf(plan, records, [...verdicts, stored]);
     const names = stored.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
@@ -132,7 +132,7 @@ export class StoredExport {
 
   /** Writes the manifest when the whole time range is exported, and removes unneeded files. */
   async finish(coverage: Coverage, verdicts: readonly DigestVerdict[]): Promise<StoredManifest> {
-    const { layout, identity } = this.#task;
+    const { layout, identity } = this.#definition;
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, coverage.intervals, listed);
     const ours = manifestOf(identity, coverage, verdicts);
@@ -147,7 +147,7 @@ export class StoredExport {
 
   /** Checks an existing manifest. Users may have changed it or removed files. */
   async #believe(manifest: Manifest): Promise<StoredManifest> {
-    const { layout, identity } = this.#task;
+    const { layout, identity } = this.#definition;
     checkManifest(manifest, identity, layout);
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, manifest.intervals, listed, layout.manifest);
@@ -159,7 +159,7 @@ export class StoredExport {
    * so these intervals were searched again.
    */
   async #voided(): Promise<readonly CommitRecord[]> {
-    const { layout } = this.#task;
+    const { layout } = this.#definition;
     const verdicts = await readVerdicts(this.destination, layout);
     if (verdicts.every(({ segments }) => segments.length === 0)) return [];
     const plan = await readPlan(this.destination, layout);
@@ -168,7 +168,7 @@ export class StoredExport {
 
   /** Removes all unfinished uploads, then lists the files of the export. */
   async #listed(): Promise<ListedFiles> {
-    const { layout } = this.#task;
+    const { layout } = this.#definition;
     await this.destination.abortLeftovers(layout.folder, 'all');
     return listFiles(this.destination, layout);
   }
@@ -178,7 +178,7 @@ export class StoredExport {
    * process ended after it wrote the manifest.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<StoredManifest> {
-    const { layout } = this.#task;
+    const { layout } = this.#definition;
     await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
     const sha256 = manifestSha256(manifestKind.encode(manifest));
     return { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };

@@ -7,7 +7,7 @@ export const digestMutants: readonly Mutant[] = [
     'no digest is requested',
     'digested',
     'export/work/export-work.ts',
-    "wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,",
+    "wantsDigest: this.#limits.proof === 'Digest' && identity.results === 'Messages' && isSplittable,",
     'wantsDigest: false,',
     'E6: [',
   ),

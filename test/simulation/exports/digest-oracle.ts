@@ -10,10 +10,11 @@ import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord, StoredRecord } from './record.ts';
 
 export function digestViolations(history: ExportHistoryRecord): string[] {
-  const { plan, task, store, records, told } = history;
-  const content = store.objects.get(task.layout.manifest);
-  if (!content || !task.isSplittable || plan.aggregation || !told.every(({ isComplete }) => isComplete)) return [];
-  const { proof, intervals } = manifestKind.decode(task.layout.manifest, content);
+  const { plan, definition, store, records, told } = history;
+  const content = store.objects.get(definition.layout.manifest);
+  if (!content || !definition.isSplittable || plan.aggregation || !told.every(({ isComplete }) => isComplete))
+    return [];
+  const { proof, intervals } = manifestKind.decode(definition.layout.manifest, content);
   const digests = history.searches.filter(({ query }) => query?.includes('timeslice') && query.includes('sum(_size)'));
   const found: string[] = [];
   for (const { fromMs, toMs, level, compared } of proof) {

@@ -26,13 +26,13 @@ export function endViolations(record: ExportHistoryRecord): string[] {
 }
 
 /** Returns the reasons that make it impossible to export all rows in this simulation. */
-function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
+function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
   // The row limit cannot cut off an aggregation. Only the maximum duration of a search job can (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
-  if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
+  if (!definition.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
   if (densestOf(plan) >= plan.smallestLimit) reasons.add('MillisecondTooDense');
   if (plan.proof === 'Digest' && mayDiffer(plan)) reasons.add('DigestDiffers');
   return reasons;
@@ -68,12 +68,12 @@ function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
-function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
+function leftovers({ definition, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const isOver = told.every(({ isComplete }) => isComplete);
   for (const { name } of store.uploads) if (isOver) found.push(`E15: an upload of ${name} is left`);
   if (counters.jobsActive > 0) found.push(`end: ${counters.jobsActive} jobs are left`);
-  const { layout } = task;
+  const { layout } = definition;
   const content = store.objects.get(layout.manifest);
   if (!content) return found;
   const manifest = manifestKind.decode(layout.manifest, content);
@@ -87,14 +87,14 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
 }
 
 /** Checks that the commit records cover the planned time range without gaps (E2, E3). */
-function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
-  const { layout } = task;
+function manifestViolations({ definition, store, records, plan, voided }: ExportHistoryRecord): string[] {
+  const { layout } = definition;
   const content = store.objects.get(layout.manifest);
   if (!content) return ['E3: complete without a manifest'];
   const found: string[] = [];
   const { intervals, complete, totals, proof } = manifestKind.decode(layout.manifest, content);
   const planned = planKind.decode(layout.plan, store.objects.get(layout.plan) ?? new Uint8Array());
-  const segments = allSegmentsOf(planned, verdictsOf({ task, store }));
+  const segments = allSegmentsOf(planned, verdictsOf({ definition, store }));
   let atMs = plan.fromMs;
   for (const { fromMs, toMs, segment } of intervals) {
     if (fromMs !== atMs) found.push(`E3: a gap or an overlap from ${atMs} to ${fromMs}`);

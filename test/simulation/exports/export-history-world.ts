@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
-import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { WorkLimits } from '../../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
@@ -39,7 +39,7 @@ export class ExportHistoryWorld {
   readonly service: TellingService;
   readonly data: LiveData;
   readonly store = new MemoryStore();
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
   readonly #plan: ExportHistoryPlan;
   readonly #chance: Chance;
   readonly #trace: ((line: string) => void) | undefined;
@@ -79,7 +79,7 @@ export class ExportHistoryWorld {
       network: { latencyMs, jitterMs, random },
       note: (what) => this.note(what),
     });
-    this.task = taskOf(plan);
+    this.definition = taskOf(plan);
     this.#resource = plan.isWhole ? this.#newResource() : undefined;
     packBy((done) => this.clock.after(this.#chance.whole(0, longestPackingMs), done));
     this.#followStore();
@@ -119,7 +119,7 @@ export class ExportHistoryWorld {
   #newResource(): ExportResource {
     return new ExportResource({
       ...{ plan: this.#plan, clock: this.clock, chance: this.#chance, basePath: this.model.basePath },
-      hasManifest: () => this.store.objects.has(this.task.layout.manifest),
+      hasManifest: () => this.store.objects.has(this.definition.layout.manifest),
       note: (what) => this.note(what),
     });
   }
@@ -141,7 +141,7 @@ export class ExportHistoryWorld {
     // Without leader election, only the first operator process would ever send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
-      ...{ ...common, observer, task: this.task },
+      ...{ ...common, observer, definition: this.definition },
       part: this.#plan.areWorkers ? { index: seat === 'first' ? 0 : 1, workers: 2 } : onlyWorker,
       limits: () => this.#limits(),
       prepareQuirks: (quirks) => this.#prepare(quirks),
@@ -200,7 +200,7 @@ export class ExportHistoryWorld {
     this.model.advance(this.service.nowMs());
     return {
       plan: this.#plan,
-      task: this.task,
+      definition: this.definition,
       startMs: this.model.startMs,
       journal: this.#journal,
       searches: this.data.searches,
@@ -320,8 +320,8 @@ export class ExportHistoryWorld {
   }
 }
 
-function taskOf(plan: ExportHistoryPlan): ExportTask {
-  const task = exportTask(
+function taskOf(plan: ExportHistoryPlan): ExportDefinition {
+  const definition = exportDefinition(
     {
       name: 'audit',
       query: plan.query,
@@ -336,6 +336,6 @@ function taskOf(plan: ExportHistoryPlan): ExportTask {
     },
     'logs.example.com',
   );
-  if ('problem' in task) throw new Error(task.problem);
-  return task;
+  if ('problem' in definition) throw new Error(definition.problem);
+  return definition;
 }

@@ -8,7 +8,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { planExport } from '../../../src/export/plan/export-planning.ts';
-import type { ExportTask } from '../../../src/export/search/export-task.ts';
+import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
@@ -32,7 +32,7 @@ export interface ExportProcessOptions {
   readonly clock: Clock;
   readonly service: InProcessService;
   readonly store: MemoryStore;
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
   readonly observer: DestinationObserver;
   readonly limits: () => WorkLimits;
   readonly seed: number;
@@ -60,7 +60,7 @@ export class ExportProcess implements HistoryProcess {
   #dueMs = Number.POSITIVE_INFINITY;
 
   constructor(options: ExportProcessOptions) {
-    const { name, seat, store, task, observer, seed, part, log = silentLogger } = options;
+    const { name, seat, store, definition, observer, seed, part, log = silentLogger } = options;
     this.name = name;
     this.seat = seat;
     this.#options = options;
@@ -68,7 +68,7 @@ export class ExportProcess implements HistoryProcess {
     this.#destination = new GatedDestination(store, this.#gate, observer);
     options.prepareQuirks(this.quirks);
     this.#work = new ExportWork({
-      ...{ task, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0, part },
+      ...{ definition, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0, part },
       jobs: this.#connect().searches,
       writer: new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
       openDestination: async () => this.#destination,

@@ -38,7 +38,7 @@ export async function runHistory(
   await world.clock.advance(restMs);
   const record = {
     ...world.record(completeAtMs),
-    files: await rowsOfFiles(world.store.objects, world.task.identity.results),
+    files: await rowsOfFiles(world.store.objects, world.definition.identity.results),
   };
   world.end();
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };

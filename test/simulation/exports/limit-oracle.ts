@@ -13,7 +13,14 @@ export function limitViolations(history: ExportHistoryRecord): string[] {
 }
 
 /** Checks that an export stops at `maxMessages`. The last search job may exceed this limit. */
-function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
+function rowLimitViolations({
+  plan,
+  definition,
+  store,
+  records,
+  startMs,
+  unheardCalls,
+}: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
   // If the service changes its row limit during the run, the maximum number of exported rows is unknown.
@@ -26,7 +33,7 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
   const largest = Math.max(messageLimit, ...early.map(({ record }) => record.written));
   const most = limits.maxMessages - 1 + largest;
-  const rounds = countingRecords({ task, store }, early);
+  const rounds = countingRecords({ definition, store }, early);
   return rounds.flatMap((counting, round) => {
     const heard = counting.filter((record) => !unheard.has(record));
     const rows = heard.reduce((sum, { written }) => sum + written, 0);

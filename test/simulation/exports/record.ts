@@ -3,7 +3,7 @@
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import type { ExportTask } from '../../../src/export/search/export-task.ts';
+import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import type { ExportStatusRecord } from './export-resource.ts';
 import type { ToldState } from './history-process.ts';
@@ -21,7 +21,7 @@ export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
   /** Commit records that a check rejected. */
   readonly voided: ReadonlySet<CommitRecord>;
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
   readonly startMs: number;
   readonly journal: readonly JournalEntry[];
   readonly searches: readonly LiveSearch[];

@@ -118,12 +118,12 @@ function foreignRows({ searches }: ExportHistoryRecord, { record }: StoredRecord
 
 /** Checks that a complete export contains every message that was searchable within `settleDelay` (E11). */
 function missingInTime(
-  { plan, records, task, store }: ExportHistoryRecord,
+  { plan, records, definition, store }: ExportHistoryRecord,
   rows: ReadonlyMap<string, number>,
 ): string[] {
   const flagged = records.some(({ record }) => record.incomplete);
-  const isComplete = store.objects.has(task.layout.manifest) && !flagged;
-  if (!isComplete || !task.isSplittable) return [];
+  const isComplete = store.objects.has(definition.layout.manifest) && !flagged;
+  if (!isComplete || !definition.isSplittable) return [];
   const missing = plan.corpus.messages.filter(
     (message) => isInTime(plan, message) && !rows.has(messageText(message.id, message.raw)),
   );
@@ -134,10 +134,16 @@ function missingInTime(
 }
 
 /** Rows of all files that a commit record names. */
-export function rowsOf({ task, store, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
+export function rowsOf(
+  { definition, store, files: held }: ExportHistoryRecord,
+  { files }: CommitRecord,
+): string[] | string {
   const rows: string[] = [];
   for (const { name, rows: count, bytes, sha256 } of files) {
-    const [own, content] = [held.get(task.layout.within(name)), store.objects.get(task.layout.within(name))];
+    const [own, content] = [
+      held.get(definition.layout.within(name)),
+      store.objects.get(definition.layout.within(name)),
+    ];
     if (!own || !content) return `E3: ${name} is named by a record, and not there`;
     const isSame = content.length === bytes && createHash('sha256').update(content).digest('hex') === sha256;
     if (!isSame) return `E3: ${name} has other bytes than its record says`;

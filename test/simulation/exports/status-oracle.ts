@@ -3,7 +3,7 @@ import { findCondition } from '../../../src/api/conditions.ts';
 import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
-export function statusViolations({ statuses, store, task }: ExportHistoryRecord): string[] {
+export function statusViolations({ statuses, store, definition }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   for (const { atMs, status, hasManifest } of statuses) {
     const complete = findCondition(status.conditions, 'Complete');
@@ -14,9 +14,9 @@ export function statusViolations({ statuses, store, task }: ExportHistoryRecord)
     }
   }
   const last = statuses.at(-1)?.status;
-  const content = store.objects.get(task.layout.manifest);
+  const content = store.objects.get(definition.layout.manifest);
   if (!content || !findCondition(last?.conditions, 'Complete')) return found;
-  const { totals } = manifestKind.decode(task.layout.manifest, content);
+  const { totals } = manifestKind.decode(definition.layout.manifest, content);
   const { rowsWritten, coveredPercent } = last?.progress ?? {};
   if (rowsWritten !== totals.rows) found.push(`status: ${rowsWritten} rows in the end, and ${totals.rows} in files`);
   if (coveredPercent !== 100) found.push(`status: ${coveredPercent} % covered in the end`);

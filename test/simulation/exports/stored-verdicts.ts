@@ -3,12 +3,12 @@ import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, verdictKind } from '../../../src/destination/digest-verdict.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
-import type { ExportTask } from '../../../src/export/search/export-task.ts';
+import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import type { StoredRecord } from './record.ts';
 
 interface ExportFiles {
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
   readonly store: MemoryStore;
 }
 
@@ -16,10 +16,10 @@ interface ExportFiles {
  * Returns the results of the checks that compare the exported rows with an aggregation, oldest first. They are read
  * from the destination.
  */
-export function verdictsOf({ task, store }: ExportFiles): readonly DigestVerdict[] {
+export function verdictsOf({ definition, store }: ExportFiles): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
-    const name = task.layout.verdict(round);
+    const name = definition.layout.verdict(round);
     const content = store.objects.get(name);
     if (!content) return verdicts;
     verdicts.push(verdictKind.decode(name, content));
@@ -28,12 +28,12 @@ export function verdictsOf({ task, store }: ExportFiles): readonly DigestVerdict
 
 /** Returns the commit records whose rows the export discarded after a failed check. */
 export function voidedOf(files: ExportFiles, records: readonly StoredRecord[]): ReadonlySet<CommitRecord> {
-  const { task, store } = files;
-  const plan = store.objects.get(task.layout.plan);
+  const { definition, store } = files;
+  const plan = store.objects.get(definition.layout.plan);
   const verdicts = verdictsOf(files);
   if (!plan || verdicts.length === 0) return new Set();
   const all = records.map(({ record }) => record);
-  return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
+  return new Set(coverageOf(planKind.decode(definition.layout.plan, plan), all, verdicts).voided);
 }
 
 /**
@@ -44,10 +44,10 @@ export function countingRecords(
   files: ExportFiles,
   records: readonly StoredRecord[],
 ): readonly (readonly CommitRecord[])[] {
-  const { task, store } = files;
-  const content = store.objects.get(task.layout.plan);
+  const { definition, store } = files;
+  const content = store.objects.get(definition.layout.plan);
   if (!content) return [];
-  const plan = planKind.decode(task.layout.plan, content);
+  const plan = planKind.decode(definition.layout.plan, content);
   const verdicts = verdictsOf(files);
   return [undefined, ...verdicts].map((_, round) => {
     const before = verdicts.slice(0, round);

@@ -7,7 +7,11 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { type PlannedExport, type PlanningWait, planExport } from '../../../src/export/plan/export-planning.ts';
-import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import {
+  type ExportDefinition,
+  type ExportRequest,
+  exportDefinition,
+} from '../../../src/export/search/export-definition.ts';
 import { JobSet } from '../../../src/export/search/job-set.ts';
 import { ChosenFields } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
@@ -45,7 +49,7 @@ class PlanningWorld {
   readonly fromMs: number;
   readonly toMs: number;
   readonly atMs: readonly number[];
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
 
   constructor(times: Times, scenario: Scenario = {}, request: Partial<ExportRequest> = {}, endsAgoMs = settledAgoMs) {
     let atMs: readonly number[] = [];
@@ -64,11 +68,11 @@ class PlanningWorld {
       autoParsingMode: 'Manual',
       results: 'Messages',
     } as const;
-    this.task = exportTask({ ...plain, timeRange, output, ...request }, 'service.test') as ExportTask;
+    this.definition = exportDefinition({ ...plain, timeRange, output, ...request }, 'service.test') as ExportDefinition;
   }
 
   begin(): Promise<PlannedExport> {
-    const { simulated, destination, quirks, task } = this;
+    const { simulated, destination, quirks, definition } = this;
     const { client, clock, budget } = simulated;
     const service: SearchService = {
       createJob: async (...call) => {
@@ -77,7 +81,7 @@ class PlanningWorld {
       },
     };
     const tools = {
-      ...{ destination, quirks, task, clock, log: silentLogger },
+      ...{ destination, quirks, definition, clock, log: silentLogger },
       jobs: new SearchJobs({ service, permits: budget.jobs, clock }),
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       describedFields: [],
@@ -131,7 +135,7 @@ describe('a range with fewer rows than a search returns', () => {
     expect(first?.job.progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 200 });
     expect(world.requests()).toEqual(['createJob', 'getJob']);
     expect(world.jobs?.scannedBytes).toBe(0);
-    expect(await readPlan(world.destination, world.task.layout)).toEqual(plan);
+    expect(await readPlan(world.destination, world.definition.layout)).toEqual(plan);
   });
 
   test('becomes one segment when it has no rows', async () => {
@@ -354,7 +358,7 @@ describe('search jobs of the planning', () => {
   test('are closed when another process has written a different plan (E2)', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
     const existing = { boundariesMs: [world.fromMs, world.toMs - 1_000, world.toMs] };
-    await settlePlan(world.destination, world.task.layout, existing);
+    await settlePlan(world.destination, world.definition.layout, existing);
     const planned = await world.plan();
     expect(planned).toMatchObject({ plan: existing, first: undefined });
     expect(world.jobs?.scannedBytes).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { requestOf } from '../../../src/export/export-spec.ts';
-import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
 import type { Pace } from '../../../src/export/status/export-pace.ts';
 import { describeEssentials, describeFigures, verdictsOf } from '../../../src/export/status/export-status.ts';
@@ -10,7 +10,7 @@ import type { WorkView } from '../../../src/export/work/work-view.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
 
 const wallMs = Date.UTC(2026, 10, 3);
-const task = exportTask(requestOf(exportOf()), 'service.example.com') as ExportTask;
+const definition = exportDefinition(requestOf(exportOf()), 'service.example.com') as ExportDefinition;
 const noPace: Pace = { rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined };
 
 function described(view: WorkView | undefined, before?: SearchExportStatus, pace = noPace, created?: string) {
@@ -23,7 +23,7 @@ function described(view: WorkView | undefined, before?: SearchExportStatus, pace
     limits: undefined,
     wording: resourceWording,
   });
-  const input = { resource, before, health, startedAtMs: wallMs - 60_000, task, view, wallMs };
+  const input = { resource, before, health, startedAtMs: wallMs - 60_000, definition, view, wallMs };
   const essentials = describeEssentials(input);
   return { essentials, status: { ...essentials, ...describeFigures(input, pace) } };
 }
@@ -34,7 +34,7 @@ describe('fields that are written immediately', () => {
       observedGeneration: 3,
       startTime: '2026-11-02T23:59:00Z',
       timeRange: { startTime: '2026-10-01T00:00:00.000Z', endTime: '2026-10-02T00:00:00.000Z' },
-      fingerprint: task.fingerprint,
+      fingerprint: definition.fingerprint,
       location: 'file:///exports/logging/audit/abc',
       conditions: [
         expect.objectContaining({ type: 'Ready', status: 'False', reason: 'Exporting', observedGeneration: 3 }),

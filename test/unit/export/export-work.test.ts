@@ -9,7 +9,7 @@ import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { PlannedExport, PlanningWait, PlanOptions } from '../../../src/export/plan/export-planning.ts';
-import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { JobSet } from '../../../src/export/search/job-set.ts';
 import type { SearchTools } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
@@ -26,7 +26,7 @@ import { emptyRecord, ScriptedSearch } from './scripted-search.ts';
 const hourMs = 3_600_000;
 const fromMs = Date.UTC(2026, 9, 1);
 
-const task = exportTask(
+const definition = exportDefinition(
   {
     name: 'audit',
     query: '*',
@@ -37,7 +37,7 @@ const task = exportTask(
     output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
   },
   'service.example.com',
-) as ExportTask;
+) as ExportDefinition;
 
 const plan = { boundariesMs: [0, 1, 2, 3].map((hours) => fromMs + hours * hourMs) };
 const order = (segment: number) => ({
@@ -84,14 +84,23 @@ class WorkWorld {
   /** Error with which the next attempt to open the destination fails. If undefined, the attempt succeeds. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
-    plan: await settlePlan(destination, task.layout, plan),
+    plan: await settlePlan(destination, definition.layout, plan),
     first: undefined,
   });
 
   constructor(more: { readonly scannedBytes?: number; readonly part?: WorkerPart } = {}) {
     const { clock, quirks } = this;
     this.work = new ExportWork({
-      ...{ task, quirks, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, part: onlyWorker, ...more },
+      ...{
+        definition,
+        quirks,
+        clock,
+        log: silentLogger,
+        jobs: {} as SearchJobs,
+        scannedBytes: 0,
+        part: onlyWorker,
+        ...more,
+      },
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       openDestination: async () => this.#open(),
       plan: (tools, options) => this.planning(tools, options),
@@ -126,7 +135,7 @@ class WorkWorld {
   async commit(segment: number): Promise<WorkView> {
     const search = this.search(segment);
     const record = emptyRecord(search.order);
-    await commit(this.destination, task.layout, record);
+    await commit(this.destination, definition.layout, record);
     search.end({ kind: 'committed', record });
     return this.advance();
   }
@@ -146,7 +155,7 @@ function openJob() {
   };
 }
 
-const manifestName = task.layout.manifest;
+const manifestName = definition.layout.manifest;
 
 test('a worker that waits reads again what others have written, however long a decision takes', async () => {
   const { clock, work } = new WorkWorld({ part: { index: 1, workers: 2 } });
@@ -207,7 +216,7 @@ describe('an export', () => {
     for (const segment of [0, 1, 2]) await before.commit(segment);
     const world = new WorkWorld();
     for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
-    const stray = `${task.layout.data}/stray`;
+    const stray = `${definition.layout.data}/stray`;
     world.destination.objects.set(stray, Buffer.from('row'));
     expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'complete' });
     expect(world.searches).toEqual([]);
@@ -222,8 +231,8 @@ describe('an export', () => {
     const file = { name: 'data/of-one', rows: 1, bytes: 3, encodedBytes: 3, misfits: 0, sha256: '0'.repeat(64) };
     const figures = { received: 1, written: 1, count: { rows: 1, source: 'Job' }, files: [file] } as const;
     const record = { ...emptyRecord(order(1)), ...figures };
-    before.destination.objects.set(task.layout.within(file.name), Buffer.from('row'));
-    await commit(before.destination, task.layout, record);
+    before.destination.objects.set(definition.layout.within(file.name), Buffer.from('row'));
+    await commit(before.destination, definition.layout, record);
     before.search(1).end({ kind: 'committed', record });
     const { manifest } = (await before.advance()).manifest ?? {};
     if (!manifest) throw new Error('the export has no manifest');
@@ -239,7 +248,7 @@ describe('an export', () => {
       world.destination.objects.set(manifestName, manifestKind.encode(changed));
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.code]).toEqual(['loading', 'destination.damaged']);
-      expect(world.destination.objects.has(task.layout.within(file.name))).toBe(true);
+      expect(world.destination.objects.has(definition.layout.within(file.name))).toBe(true);
       world.destination.objects.delete(manifestName);
       await world.clock.advance(30_000);
       expect(await world.advance()).toMatchObject({ stage: 'complete', manifest: { manifest } });
@@ -253,8 +262,8 @@ describe('an export', () => {
       const file = { name: fileOf(segment), rows: 1, bytes: 3, encodedBytes: 3, misfits: 0, sha256: '0'.repeat(64) };
       const figures = { received: 1, written: 1, count: { rows: 1, source: 'Job' }, files: [file] } as const;
       const record = { ...emptyRecord(order(segment)), ...figures };
-      world.destination.objects.set(task.layout.within(file.name), Buffer.from('row'));
-      await commit(world.destination, task.layout, record);
+      world.destination.objects.set(definition.layout.within(file.name), Buffer.from('row'));
+      await commit(world.destination, definition.layout, record);
       if (segment === 2) continue;
       world.search(segment).end({ kind: 'committed', record });
     }
@@ -262,8 +271,8 @@ describe('an export', () => {
     return { world, last: world.search(2) };
   }
   const fileOf = (segment: number) => `data/of-${segment}`;
-  const nameOf = (segment: number) => task.layout.within(fileOf(segment));
-  const commitOf = (segment: number) => task.layout.commit(segment, order(segment).toMs);
+  const nameOf = (segment: number) => definition.layout.within(fileOf(segment));
+  const commitOf = (segment: number) => definition.layout.commit(segment, order(segment).toMs);
   const recordOf = ({ destination }: WorkWorld, segment: number) =>
     recordKind.decode(commitOf(segment), destination.objects.get(commitOf(segment)) as Uint8Array);
 
@@ -273,7 +282,7 @@ describe('an export', () => {
     const looks = ({ destination }: WorkWorld) => {
       const calls: string[] = [];
       destination.strike = (call, name) => {
-        if (call === 'abortLeftovers' || name === task.layout.data) calls.push(call);
+        if (call === 'abortLeftovers' || name === definition.layout.data) calls.push(call);
         return undefined;
       };
       return calls;
@@ -358,7 +367,7 @@ describe('an export', () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const existing = emptyRecord(order(0));
-    for (const record of [existing, emptyRecord(order(1))]) await commit(world.destination, task.layout, record);
+    for (const record of [existing, emptyRecord(order(1))]) await commit(world.destination, definition.layout, record);
     world.search(0).end({ kind: 'taken', existing });
     expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 } });
     await world.commit(2);
@@ -373,7 +382,7 @@ describe('an export', () => {
       .end({ kind: 'incomplete', reason: 'PendingErrors', message: 'it brought errors', figures: undefined });
     expect(await world.advance()).toMatchObject({ unproven: [{ order: order(0) }] });
     const existing = emptyRecord(order(1));
-    for (const record of [emptyRecord(order(0)), existing]) await commit(world.destination, task.layout, record);
+    for (const record of [emptyRecord(order(0)), existing]) await commit(world.destination, definition.layout, record);
     world.search(1).end({ kind: 'taken', existing });
     expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 2 }, unproven: [] });
   });
@@ -381,7 +390,7 @@ describe('an export', () => {
   test('E15: reads the records before another search if another process has removed its upload', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
-    for (const segment of [0, 1, 2]) await commit(world.destination, task.layout, emptyRecord(order(segment)));
+    for (const segment of [0, 1, 2]) await commit(world.destination, definition.layout, emptyRecord(order(segment)));
     world.search(0).end({ kind: 'failed', error: destinationError('lost', 'the upload is gone') });
     await world.advance();
     await world.clock.advance(1_000);
@@ -426,7 +435,7 @@ describe('an export', () => {
     const { planning } = world;
     world.planning = async (tools, options) => {
       const planned = await planning(tools, options);
-      for (const segment of [0, 1]) await commit(world.destination, task.layout, emptyRecord(order(segment)));
+      for (const segment of [0, 1]) await commit(world.destination, definition.layout, emptyRecord(order(segment)));
       return planned;
     };
     expect(await world.advance()).toMatchObject({ stage: 'exporting', progress: { intervalsDone: 2 } });
@@ -445,7 +454,7 @@ describe('an export', () => {
       'whose records contradicted each other before',
       async (world) => {
         const stray = { ...emptyRecord(order(2)), fromMs: order(2).fromMs + 1, toMs: order(2).fromMs + 2 };
-        await commit(world.destination, task.layout, stray);
+        await commit(world.destination, definition.layout, stray);
         world.search(1).end({ kind: 'taken', existing: stray });
         expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'disorder' } });
         world.destination.objects.clear();
@@ -458,7 +467,7 @@ describe('an export', () => {
     await world.commit(0);
     await look(world);
     expect(await world.advance()).toMatchObject({ progress: { intervalsDone: 0 } });
-    expect([...world.destination.objects.keys()]).toEqual([task.layout.plan]);
+    expect([...world.destination.objects.keys()]).toEqual([definition.layout.plan]);
   });
 
   test('uses the job of its planning as its first search', async () => {
@@ -849,7 +858,7 @@ describe('a failure', () => {
 
   test('a plan of another range is refused', async () => {
     const world = new WorkWorld();
-    await settlePlan(world.destination, task.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
+    await settlePlan(world.destination, definition.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
     expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { reason: 'DestinationDamaged' } });
   });
 
@@ -857,10 +866,10 @@ describe('a failure', () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const stray = emptyRecord({ ...order(2), toMs: order(2).toMs - 5 });
-    await commit(world.destination, task.layout, stray);
+    await commit(world.destination, definition.layout, stray);
     world.work.tryAgain();
     expect(await world.advance()).toMatchObject({ searches: 1, waitsFor: { kind: 'disorder' } });
-    const name = task.layout.commit(stray.segment, stray.toMs);
+    const name = definition.layout.commit(stray.segment, stray.toMs);
     expect(recordKind.decode(name, world.destination.objects.get(name) as Uint8Array)).toEqual(stray);
     world.destination.objects.delete(name);
     await world.clock.advance(30_000);
@@ -870,13 +879,13 @@ describe('a failure', () => {
   test('of records that contradict each other, most readings check only the names', async () => {
     const world = new WorkWorld();
     const [whole, stray] = [emptyRecord(order(1)), emptyRecord({ ...order(2), toMs: order(2).toMs - 5 })];
-    await settlePlan(world.destination, task.layout, plan);
-    for (const record of [whole, stray]) await commit(world.destination, task.layout, record);
+    await settlePlan(world.destination, definition.layout, plan);
+    for (const record of [whole, stray]) await commit(world.destination, definition.layout, record);
     const { destination } = world;
     const read = destination.read.bind(destination);
     let reads = 0;
     destination.read = (name) => {
-      if (name.startsWith(task.layout.commits)) reads++;
+      if (name.startsWith(definition.layout.commits)) reads++;
       return read(name);
     };
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'disorder' } });
@@ -888,7 +897,7 @@ describe('a failure', () => {
     expect(reads).toBe(2);
     // The new commit record fills the gap between the other records. The records no longer contradict each other, so
     // the export reads all of them again.
-    await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
+    await commit(destination, definition.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });
     expect(reads).toBeGreaterThan(3);

@@ -14,9 +14,9 @@ import { evenly, hour, hourMs, requestOf, SearchWorld, startMs, taskOf } from '.
 
 test('more files than a record can name are refused, with what to write instead', async () => {
   const destination = new MemoryDestination();
-  const task = taskOf({ output: { ...requestOf().output, maxPartBytes: 1 } });
+  const definition = taskOf({ output: { ...requestOf().output, maxPartBytes: 1 } });
   const writer = new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1));
-  const files = new IntervalFiles({ destination, task, writer, log: silentLogger }, { segment: 0, ...hour }, []);
+  const files = new IntervalFiles({ destination, definition, writer, log: silentLogger }, { segment: 0, ...hour }, []);
   const row = recordRow(new Map([['n', '1']]));
   for (let part = 0; part < maxFiles; part++) {
     files.row(row);
@@ -68,9 +68,9 @@ test.each([
   [true, [2, 1, 1]],
 ] as const)('with byReceiptTime %s, rows of alternating hours make files of %j rows', async (byReceiptTime, rows) => {
   const { output } = requestOf();
-  const task = taskOf({ byReceiptTime, output: { ...output, partitionBy: 'Hour' } });
+  const definition = taskOf({ byReceiptTime, output: { ...output, partitionBy: 'Hour' } });
   const writer = new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1));
-  const tools = { destination: new MemoryDestination(), task, writer, log: silentLogger };
+  const tools = { destination: new MemoryDestination(), definition, writer, log: silentLogger };
   const interval = { fromMs: startMs - 3 * hourMs, toMs: startMs };
   const files = new IntervalFiles(tools, { segment: 0, ...interval }, []);
   const duplicates = new InOrder();

@@ -154,7 +154,7 @@ describe('the format of files', () => {
     const record = await world.committed();
     expect(record.files[0]?.name.endsWith(suffix)).toBe(true);
     const [content = new Uint8Array()] = record.files.map(({ name }) =>
-      world.destination.objects.get(world.task.layout.within(name)),
+      world.destination.objects.get(world.definition.layout.within(name)),
     );
     const lines = Buffer.from(content).toString().trim().split(/\r?\n/);
     expect(lines.filter((each) => !line.test(each))).toEqual([]);

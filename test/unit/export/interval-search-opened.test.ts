@@ -12,7 +12,7 @@ async function takenOver(
   { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
 ) {
   const world = new SearchWorld(options);
-  const job = await world.simulated.run(world.jobs.open(world.task.order(hour, world.quirks.isEndInclusive)));
+  const job = await world.simulated.run(world.jobs.open(world.definition.order(hour, world.quirks.isEndInclusive)));
   if (isDone) await world.simulated.run(job.whenFinished());
   const opened = { job, countedRows };
   const outcome = await world.search({ fromMs }, { opened });

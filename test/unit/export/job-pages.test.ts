@@ -8,8 +8,8 @@ import { hour, SearchWorld } from './search-world.ts';
 
 async function readingsOf(readings: number, pages: PageScenario) {
   const world = new SearchWorld({ scenario: { search: { pages } } });
-  const { simulated, tools, task } = world;
-  const job = await simulated.run(tools.jobs.open(task.order(hour, false)));
+  const { simulated, tools, definition } = world;
+  const job = await simulated.run(tools.jobs.open(definition.order(hour, false)));
   await simulated.run(job.whenFinished());
   const jobPages = new JobPages({ job, tools, signal: new AbortController().signal });
   const bounds: number[][] = [];

@@ -3,8 +3,8 @@ import { MessageReader } from '../../../src/export/search/message-reader.ts';
 import { evenly, hour, SearchWorld } from './search-world.ts';
 
 async function readingOf(world: SearchWorld) {
-  const { simulated, tools, task } = world;
-  const job = await simulated.run(tools.jobs.open(task.order(hour, false)));
+  const { simulated, tools, definition } = world;
+  const job = await simulated.run(tools.jobs.open(definition.order(hour, false)));
   const progress = await simulated.run(job.whenFinished());
   const { signal } = new AbortController();
   const order = { segment: 0, ...hour };

@@ -7,7 +7,11 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import {
+  type ExportDefinition,
+  type ExportRequest,
+  exportDefinition,
+} from '../../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
 import {
   ChosenFields,
@@ -47,10 +51,10 @@ export function requestOf(more: Partial<ExportRequest> = {}): ExportRequest {
   };
 }
 
-export function taskOf(more: Partial<ExportRequest> = {}): ExportTask {
-  const task = exportTask(requestOf(more), 'service.test');
-  if ('problem' in task) throw new Error(task.problem);
-  return task;
+export function taskOf(more: Partial<ExportRequest> = {}): ExportDefinition {
+  const definition = exportDefinition(requestOf(more), 'service.test');
+  if ('problem' in definition) throw new Error(definition.problem);
+  return definition;
 }
 
 const identity = { pid: 1, processStart: '1', scope: 'test' };
@@ -74,7 +78,7 @@ export class SearchWorld {
   readonly simulated: SimulatedWorld;
   readonly destination: MemoryDestination;
   readonly quirks = new ServiceQuirks();
-  readonly task: ExportTask;
+  readonly definition: ExportDefinition;
   readonly messages: readonly Message[];
   policy: 'Fail' | 'Keep' = 'Fail';
   isScannedOut = false;
@@ -88,7 +92,7 @@ export class SearchWorld {
     this.messages = messages;
     this.simulated = new SimulatedWorld(scenario, 20, () => logData ?? new RowData(messages));
     this.destination = destination ?? new MemoryDestination();
-    this.task = taskOf(request);
+    this.definition = taskOf(request);
     this.jobs = this.simulated.jobs;
     this.#writer = new Writer(identity, seededRandom(token));
   }
@@ -102,7 +106,7 @@ export class SearchWorld {
     return {
       jobs: this.jobs,
       destination: this.destination,
-      task: this.task,
+      definition: this.definition,
       describedFields: [],
       chosenFields: new ChosenFields([]),
       quirks: this.quirks,
@@ -134,7 +138,7 @@ export class SearchWorld {
 
   rows({ files }: CommitRecord): Record<string, string>[] {
     return files.flatMap(({ name }) => {
-      const content = this.destination.objects.get(this.task.layout.within(name));
+      const content = this.destination.objects.get(this.definition.layout.within(name));
       if (!content) throw new Error(`there is no ${name}`);
       const lines = Buffer.from(content).toString().split('\n').slice(0, -1);
       return lines.map((line) => JSON.parse(line) as Record<string, string>);
@@ -148,7 +152,7 @@ export class SearchWorld {
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {
-      const timeMs = this.task.identity.byReceiptTime ? received : at;
+      const timeMs = this.definition.identity.byReceiptTime ? received : at;
       return timeMs >= record.fromMs && timeMs < record.toMs;
     });
     // Several equal messages count as one.
@@ -165,8 +169,8 @@ export class SearchWorld {
   /** Returns a message for each file, upload and search job that exists although it should have been removed. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
-    const counted = new Set(files.map((name) => this.task.layout.within(name)));
-    for await (const { name } of this.destination.list(this.task.layout.data)) {
+    const counted = new Set(files.map((name) => this.definition.layout.within(name)));
+    for await (const { name } of this.destination.list(this.definition.layout.data)) {
       if (!counted.has(name)) found.push(`${name} is left`);
     }
     for (const { name } of this.destination.store.uploads) found.push(`an upload of ${name} is left`);
@@ -177,7 +181,7 @@ export class SearchWorld {
   }
 
   async records(): Promise<readonly CommitRecord[]> {
-    return readRecords(this.destination, this.task.layout);
+    return readRecords(this.destination, this.definition.layout);
   }
 
   get requests(): readonly string[] {

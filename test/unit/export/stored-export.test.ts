@@ -1,34 +1,34 @@
 import { expect, test } from 'vitest';
 import { commit } from '../../../src/destination/commit-record.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
-import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import { StoredExport } from '../../../src/export/work/stored-export.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { emptyRecord } from './scripted-search.ts';
 
-const task = exportTask(
+const definition = exportDefinition(
   {
     ...{ name: 'audit', query: '*', byReceiptTime: false, autoParsingMode: 'Manual', results: 'Messages' },
     timeRange: { from: '0', to: '1000' },
     output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
   },
   'service.example.com',
-) as ExportTask;
+) as ExportDefinition;
 
 const plan = { boundariesMs: [0, 500, 1_000] };
 const record = emptyRecord({ segment: 0, fromMs: 0, toMs: 500 });
 
 async function storedWithPlan() {
   const destination = new MemoryDestination();
-  await settlePlan(destination, task.layout, plan);
-  const stored = new StoredExport(async () => destination, task);
+  await settlePlan(destination, definition.layout, plan);
+  const stored = new StoredExport(async () => destination, definition);
   await stored.open();
   return { destination, stored };
 }
 
 test('a reading finds nothing, or a plan with its records', async () => {
   const { destination, stored } = await storedWithPlan();
-  await commit(destination, task.layout, record);
+  await commit(destination, definition.layout, record);
   expect(await stored.load()).toEqual({ kind: 'plan', plan, records: [record], verdicts: [] });
   destination.objects.clear();
   expect(await stored.load()).toEqual({ kind: 'nothing' });
@@ -39,7 +39,7 @@ test.each([
   ['all', true],
 ] as const)('a reading of %s records returns changed content: %s', async (which, isSeen) => {
   const { destination, stored } = await storedWithPlan();
-  await commit(destination, task.layout, { ...record, fromMs: 100 });
+  await commit(destination, definition.layout, { ...record, fromMs: 100 });
   const found = await stored.readRecords({ plan, records: [record], verdicts: [] }, which);
   expect(found).toEqual({
     ...{ which, plan, gone: [], verdicts: [] },
@@ -52,7 +52,7 @@ test('E2: the plan is written again if a record has disappeared', async () => {
   destination.objects.clear();
   const found = await stored.readRecords({ plan, records: [record], verdicts: [] }, 'new');
   expect(found).toMatchObject({ records: [], gone: [record], plan });
-  expect([...destination.objects.keys()]).toEqual([task.layout.plan]);
+  expect([...destination.objects.keys()]).toEqual([definition.layout.plan]);
 });
 
 test('a probe file is temporary, and has another name after the store has locked one', async () => {
@@ -65,7 +65,7 @@ test('a probe file is temporary, and has another name after the store has locked
     opened.push([name, lifetime]);
     return open(name);
   };
-  const nameOf = (token: string) => task.layout.within(`data/probe-${token}`);
+  const nameOf = (token: string) => definition.layout.within(`data/probe-${token}`);
   for (const token of ['w1', 'w2', 'w3']) {
     if (token === 'w2') lockedFiles.add(nameOf('w1'));
     await stored.probe(token);

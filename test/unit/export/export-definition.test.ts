@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { exportTask, withOperators } from '../../../src/export/search/export-task.ts';
+import { exportDefinition, withOperators } from '../../../src/export/search/export-definition.ts';
 import { QuirksOfServices, ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { JobProgress } from '../../../src/service/jobs/job-gathering.ts';
 import { hour, requestOf, taskOf } from './search-world.ts';
 
-describe('a task', () => {
+describe('a definition of an export', () => {
   test('sends the settings of the manifest and its time zone with each job (E12)', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
-    const task = taskOf({ timeRange, autoParsingMode: 'AutoParse', byReceiptTime: true });
-    expect(task.order({ fromMs: 5, toMs: 10 }, false)).toEqual({
+    const definition = taskOf({ timeRange, autoParsingMode: 'AutoParse', byReceiptTime: true });
+    expect(definition.order({ fromMs: 5, toMs: 10 }, false)).toEqual({
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
     // The clocks go back, so the local time of the export's start occurs twice. The first occurrence counts.
-    expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
+    expect(new Date(definition.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });
 
@@ -35,8 +35,8 @@ describe('a task', () => {
     ['None', undefined, { kind: 'none' }],
   ] as const)('compresses files with %s of the level %s', (compression, compressionLevel, expected) => {
     const level = compressionLevel === undefined ? {} : { compressionLevel };
-    const task = taskOf({ output: { ...requestOf().output, compression, ...level } });
-    expect(task.form([]).compression).toEqual(expected);
+    const definition = taskOf({ output: { ...requestOf().output, compression, ...level } });
+    expect(definition.form([]).compression).toEqual(expected);
   });
 
   test('has a separate folder for each service and each range (E1)', () => {
@@ -45,7 +45,7 @@ describe('a task', () => {
       taskOf({ name: 'other' }),
       taskOf({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}`, timeZone: 'Europe/Berlin' } }),
     ].map(({ layout }) => layout.folder);
-    const elsewhere = exportTask(requestOf(), 'other.test');
+    const elsewhere = exportDefinition(requestOf(), 'other.test');
     if ('problem' in elsewhere) throw new Error(elsewhere.problem);
     expect(new Set([...folders, elsewhere.layout.folder]).size).toBe(4);
     expect(folders[0]).toMatch(/^audit\/[0-9a-f]{64}$/);
@@ -60,12 +60,12 @@ describe('a task', () => {
 
   test('is invalid without a valid range', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00' };
-    expect(exportTask(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeRange.timeZone' });
+    expect(exportDefinition(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeRange.timeZone' });
   });
 
   test('is invalid for messages whose time or id the query overwrites (E9)', () => {
     const query = '* | parse "id=*" as _messageId';
-    expect(exportTask(requestOf({ query }), 'service.test')).toMatchObject({ member: 'query' });
+    expect(exportDefinition(requestOf({ query }), 'service.test')).toMatchObject({ member: 'query' });
     expect(taskOf({ query: `${query} | count by _messageId`, results: 'Records' }).isSplittable).toBe(false);
   });
 

@@ -27,7 +27,7 @@ export interface ExportRequest {
   readonly output: ExportOutput;
 }
 
-export interface ExportTask {
+export interface ExportDefinition {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
@@ -53,8 +53,8 @@ export interface RequestProblem extends Explanation {
   readonly member: string;
 }
 
-/** Builds the task of an export. `serviceHost` is the host of the service, with its port if any. */
-export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
+/** Builds the definition of an export. `serviceHost` is the host of the service, with its port if any. */
+export function exportDefinition(request: ExportRequest, serviceHost: string): ExportDefinition | RequestProblem {
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
   const tooMany = partitionProblem(request.output.partitionBy ?? 'None', range);
