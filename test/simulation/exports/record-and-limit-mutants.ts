@@ -180,8 +180,8 @@ export const limitMutants: readonly Mutant[] = [
     'limits',
     'planning continues beyond the maximum of scanned bytes',
     'scannedEarly',
-    'export/work/export-decision.ts',
-    'return isScannedOut(limits, scanned) ?',
-    'return isScannedOut(limits, -1) ?',
+    'export/work/next-actions.ts',
+    'return haltOf(limits, now.wallMs, endedBytes);',
+    'return haltOf(limits, now.wallMs, -1);',
   ),
 ];
