@@ -8,7 +8,7 @@ import type { Instant, PostOutcome } from './attempts/attempt.ts';
 import type { TaskReads } from './attempts/watch-plan.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { PolicyMemberIndex } from './members/policy-member-index.ts';
-import type { MaintenanceCalendar } from './schedule/maintenance-calendar.ts';
+import type { WindowsNow } from './schedule/maintenance-calendar.ts';
 import type { PolicySettings } from './settings.ts';
 
 /** Collectors that this policy selects but that belong to other policies. */
@@ -63,7 +63,7 @@ export interface DecideInput {
   readonly ledger: Ledger;
   readonly memberIndex: PolicyMemberIndex;
   readonly observation: Observation;
-  readonly calendar: MaintenanceCalendar;
+  readonly windows: WindowsNow;
   readonly now: Instant;
   readonly settings: PolicySettings;
 }

@@ -33,7 +33,6 @@ import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
 import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
 import { areStagesEnded, evaluate, type RolloutState } from './rollout/rollout-state.ts';
 import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
-import type { NextWindow } from './schedule/maintenance-calendar.ts';
 import type { Asked } from './service-binding.ts';
 import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
@@ -89,7 +88,6 @@ export function decide(input: DecideInput): Decision {
   const changes = pending.changes();
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
-  const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // If a stage was started or a user retried the rollout, the next decision is made immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
@@ -114,14 +112,14 @@ export function decide(input: DecideInput): Decision {
       health,
       counts,
       state,
-      window,
+      window: input.windows.next,
       overlap: observation.overlap,
       waitingFor: wait?.waitingFor,
       wallMs: input.now.wallMs,
     }),
     fleet,
     unsent,
-    requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found, window),
+    requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found),
     settled: !isFollowed && isOver,
     isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, pending, counts, watch),
   };
@@ -195,7 +193,7 @@ function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedA
 }
 
 function healthInput(
-  { policy, ledger, memberIndex, observation, calendar }: DecideInput,
+  { policy, ledger, memberIndex, observation, windows }: DecideInput,
   { state, pending }: Found,
   fleet: Pick<Fleet, 'counts' | 'matched'>,
   wait: RolloutWait | undefined,
@@ -204,7 +202,7 @@ function healthInput(
     ...observation,
     spec: policy.spec,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
-    badCalendar: calendar.problem,
+    badCalendar: windows.problem,
     targetVersion: ledger.header.target,
     fleet: { ...fleet, leftAlone: countLeftAlone(memberIndex, pending) },
     wait,
@@ -233,11 +231,11 @@ function headerOf(
 }
 
 /** Milliseconds until the next decision of the policy, unless an event triggers one. */
-function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: NextWindow | undefined): number {
+function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): number {
   const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
   const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
   if (!policy.spec.maintenance) return nextMs;
-  return Math.min(nextMs, longestCalendarMs, (window?.toMs ?? Infinity) - now.wallMs);
+  return Math.min(nextMs, longestCalendarMs, (windows.next?.toMs ?? Infinity) - now.wallMs);
 }
 
 /** Returns whether the policy is idle: all upgrades have ended, no other upgrade will start, and no read is planned. */

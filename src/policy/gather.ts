@@ -176,6 +176,7 @@ export class Gatherer {
     const { host, clock, settings, turns, draining } = this.#runtime.environment;
     const { bound, began, nextBuild, ledger, memberIndex, ...observed } = found;
     const claims = turns.heldBy(bound.account.serviceId);
+    const wallMs = clock.now();
     const received = { posted: new Map(posting.received), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
       policy: publisher.latest(policy),
@@ -199,8 +200,8 @@ export class Gatherer {
         pausedForAll: host.settings().pausedBy,
         upgradesBlocked: host.settings().upgradesBlocked,
       },
-      calendar: calendar.current(policy.spec),
-      now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
+      windows: calendar.current(policy.spec).at(wallMs, memberIndex.timeZones()),
+      now: { monotonicMs: clock.monotonic(), wallMs },
       settings,
     };
     return { kind: 'ready', bound, began, nextBuild, awaitsClaims: claims !== undefined, input, received };

@@ -15,7 +15,7 @@ import type { PendingChanges } from '../members/pending-changes.ts';
 import { totalOf } from '../members/state-counts.ts';
 import { isStageStarted, mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
 import { shareOf } from '../rollout/stages.ts';
-import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
+import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
@@ -41,7 +41,7 @@ export interface Refusal {
 }
 
 /** Facts that decide whether a policy may start upgrades. */
-export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'calendar' | 'now'> {
+export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'windows' | 'now'> {
   readonly stop: RolloutStop | undefined;
 }
 
@@ -81,10 +81,10 @@ const rulesForOne: readonly RuleForOne[] = [
 
 /** Reason why the policy may not start upgrades; undefined when it may. */
 export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
-  const { calendar, now } = known;
+  const { windows, now } = known;
   const waitsFor = waitOfAll(known);
   if (waitsFor !== undefined) return { waitsFor };
-  return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
+  return windows.everywhere && refusalOfWindow(windows.everywhere, now);
 }
 
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
@@ -114,15 +114,11 @@ export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal 
 }
 
 /** Makes a collector wait while its maintenance window is closed (R8). */
-export function ownWindowClosed(
-  { id }: Candidate,
-  { calendar, memberIndex, now }: AdmissionState,
-): Refusal | undefined {
-  return calendar.byCollector ? closedAt(calendar, now, memberIndex.row(id)?.collector.timeZone) : undefined;
+export function ownWindowClosed({ id }: Candidate, { windows, memberIndex, now }: AdmissionState): Refusal | undefined {
+  return refusalOfWindow(verdictIn(windows, memberIndex.row(id)?.collector.timeZone), now);
 }
 
-function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | undefined): Refusal | undefined {
-  const verdict = calendar.verdict(now.wallMs, zone);
+function refusalOfWindow(verdict: WindowVerdict, now: Instant): Refusal | undefined {
   const reason = reasons.waitingForWindow;
   switch (verdict.kind) {
     case 'open':

@@ -133,7 +133,7 @@ export class PolicyMemberIndex {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
-  /** Time zones of the policy's collectors; empty if no maintenance window uses the time zones of collectors. */
+  /** Readable time zones of the policy's collectors; empty if no maintenance window uses the time zones of collectors. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
@@ -178,7 +178,8 @@ export class PolicyMemberIndex {
     const row = listing.row(id);
     const entry = ledger.entry(id);
     const before = this.#members.get(id);
-    if (this.#opensByCollector && row?.collector.timeZone) this.#zones.add(row.collector.timeZone);
+    const { timeZone: zone = '' } = row?.collector ?? {};
+    if (this.#opensByCollector && timeZone(zone)) this.#zones.add(zone);
     const driftMs = row && driftSinceMs(this.#drifts.get(id), row, entry, before?.memberState, this.context);
     if (driftMs !== undefined) this.#drifts.set(id, driftMs);
     else if (row) this.#drifts.delete(id);

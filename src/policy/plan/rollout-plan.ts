@@ -18,6 +18,7 @@ import type { Ledger, LedgerHeader, StageAnalysis } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { countMembers, needsApproval, shareOf } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
+import { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Forecast, type ForecastOfStage, forecast } from './forecast.ts';
 import { type LeftOut, type PlannedCollector, planMembers } from './planned-members.ts';
 import { forecastStages, isEnded, type StageOfPlan, stagesOfPlan } from './rollout-ahead.ts';
@@ -99,7 +100,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
       requestsPerSecond,
       upgradeMs: upgrade.ms,
       isMeasured: upgrade.source === 'measured',
-      calendar: input.calendar,
+      calendar: new MaintenanceCalendar(policy.spec.maintenance),
       startMs: wallMs,
       listed: bound.listing.rows.size,
       pageRows: bound.listing.pageRows(),

@@ -36,6 +36,7 @@ import {
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
+import { verdictIn } from '../schedule/maintenance-calendar.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
 import {
@@ -215,12 +216,11 @@ function countLateFailures(memberIndex: PolicyMemberIndex, pending: PendingChang
 }
 
 function rollbackOf(
-  { memberIndex, calendar, now, settings }: DecideInput,
+  { memberIndex, windows, settings }: DecideInput,
   pending: PendingChanges,
   { target }: LedgerHeader,
 ): RollbackPlan {
-  const isZoneless = (row: Row | undefined) =>
-    calendar.byCollector && calendar.verdict(now.wallMs, row?.collector.timeZone).kind === 'zoneUnreadable';
+  const isZoneless = (row: Row | undefined) => verdictIn(windows, row?.collector.timeZone).kind === 'zoneUnreadable';
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 

@@ -37,6 +37,23 @@ export interface NextWindow extends TimeRange {
   readonly zone?: string;
 }
 
+/** What the maintenance windows of a policy allow at one moment. */
+export interface WindowsNow {
+  /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
+  readonly problem: string | undefined;
+  /** Whether upgrades may start. Undefined if this depends on the time zone of each collector. */
+  readonly everywhere: WindowVerdict | undefined;
+  /** Whether upgrades may start in each time zone of the policy's collectors. Empty if `everywhere` is set. */
+  readonly byZone: ReadonlyMap<string, WindowVerdict>;
+  /** Window that is open or opens next. Undefined if no window will open, or if the open window never closes. */
+  readonly next: NextWindow | undefined;
+}
+
+/** Returns whether the upgrade of a collector in this time zone may start. */
+export function verdictIn({ everywhere, byZone }: WindowsNow, zone: string | undefined): WindowVerdict {
+  return everywhere ?? byZone.get(zone ?? '') ?? { kind: 'zoneUnreadable' };
+}
+
 interface Window extends Omit<Opening, 'zone'> {
   /** Time zone of the window; undefined if the window uses the time zone of each collector. */
   readonly zone: TimeZone | undefined;
@@ -92,6 +109,21 @@ export class MaintenanceCalendar {
     this.#windows = this.problem === undefined && windows.length > 0 ? windows.map(readWindow) : undefined;
     this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
     this.#cutoffMs = cutoffMs(maintenance);
+  }
+
+  /**
+   * Returns what the windows allow at this wall time in ms.
+   * @param zones time zones of the policy's collectors
+   */
+  at(wallMs: number, zones: Iterable<string>): WindowsNow {
+    const { problem } = this;
+    const isByZone = this.byCollector && problem === undefined;
+    return {
+      problem,
+      everywhere: isByZone ? undefined : this.verdict(wallMs, undefined),
+      byZone: new Map(isByZone ? Array.from(zones, (zone) => [zone, this.verdict(wallMs, zone)]) : []),
+      next: this.nextWindow(wallMs, zones),
+    };
   }
 
   /** Returns whether an upgrade in this time zone may start at this wall time in ms. */

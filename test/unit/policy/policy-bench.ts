@@ -14,7 +14,7 @@ import { ClaimedMembers } from '../../../src/policy/members/kept-member-index.ts
 import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
 import type { ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts';
-import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
+import { MaintenanceCalendar, type WindowsNow } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec } from './builders.ts';
 
@@ -196,10 +196,18 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       pausedForAll: undefined,
       ...observation,
     },
-    calendar: new MaintenanceCalendar({ ...bench.spec, ...parts?.spec }.maintenance),
+    windows: windowsOf({ ...bench.spec, ...parts?.spec }, bench.memberIndex, nowMs),
     now: moment(nowMs),
     settings,
   };
+}
+
+export function windowsOf(
+  { maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>,
+  memberIndex: PolicyMemberIndex,
+  nowMs: number,
+): WindowsNow {
+  return new MaintenanceCalendar(maintenance).at(moment(nowMs).wallMs, memberIndex.timeZones());
 }
 
 /** Returns the upgrades that start next, with the changes of the ledger. */

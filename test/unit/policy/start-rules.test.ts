@@ -11,7 +11,7 @@ import type { Observation } from '../../../src/policy/decide-input.ts';
 import type { RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, stageRecord } from './builders.ts';
-import { fleetOf, inputOf, PolicyBench, quietState, type Seen } from './policy-bench.ts';
+import { fleetOf, inputOf, PolicyBench, quietState, type Seen, windowsOf } from './policy-bench.ts';
 
 const closed = new MaintenanceCalendar({
   cutoff: '30m',
@@ -39,7 +39,7 @@ const known = (observation = quiet, stop?: RolloutStop, parts?: PolicyParts): Kn
   policy: policy(parts),
   observation,
   stop,
-  calendar: new MaintenanceCalendar(undefined),
+  windows: new MaintenanceCalendar(undefined).at(0, []),
   now: moment(0),
 });
 
@@ -97,14 +97,14 @@ describe('rules about the rollout and the calendar', () => {
   });
 
   test('a closed window is reported last, with the time at which it opens', () => {
-    expect(refusalOfAll({ ...known(), calendar: closed })).toMatchObject({
+    expect(refusalOfAll({ ...known(), windows: closed.at(moment(0).wallMs, []) })).toMatchObject({
       waitsFor: 'the next maintenance window',
       reason: 'WaitingForWindow',
       untilMs: noon,
     });
-    expect(refusalOfAll({ ...known({ ...quiet, ledgerFull: true }), calendar: closed })?.waitsFor).toBe(
-      'free space in the ledger',
-    );
+    expect(
+      refusalOfAll({ ...known({ ...quiet, ledgerFull: true }), windows: closed.at(moment(0).wallMs, []) })?.waitsFor,
+    ).toBe('free space in the ledger');
   });
 
   test.each([
@@ -113,7 +113,8 @@ describe('rules about the rollout and the calendar', () => {
     [noon + 90 * 60_000 - 1, true],
     [noon + 90 * 60_000, false],
   ])('a window allows starts again at %d ms of the day: %s', (atMs, mayStart) => {
-    const refusal = refusalOfAll({ ...known(), calendar: closed, now: moment(atMs) });
+    const now = moment(atMs);
+    const refusal = refusalOfAll({ ...known(), windows: closed.at(now.wallMs, []), now });
     expect(refusal === undefined).toBe(mayStart);
   });
 });
@@ -283,10 +284,11 @@ describe('for one collector', () => {
 
   test('windows in the time zone of each collector', () => {
     const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
-    const calendar = new MaintenanceCalendar({ cutoff: '30m', windows, exclusions: [] });
+    const maintenance = { cutoff: '30m', windows, exclusions: [] };
     const collectors = fleetOf(2, (index) => ({ timeZone: index === 0 ? 'Asia/Tokyo' : 'UTC' }));
-    const bench = new PolicyBench({ collectors });
-    const among = line(4 * 60 * 60_000, 0, { calendar, memberIndex: bench.memberIndex });
+    const { memberIndex } = new PolicyBench({ collectors, spec: { maintenance } });
+    const nowMs = 4 * 60 * 60_000;
+    const among = line(nowMs, 0, { windows: windowsOf({ maintenance }, memberIndex, nowMs), memberIndex });
     expect(refusalOf({ id: '1', because: 'pending' }, among)).toBeUndefined();
     expect(refusalOf({ id: '2', because: 'pending' }, among)).toMatchObject({
       reason: 'WaitingForWindow',
