@@ -83,28 +83,39 @@ export class StatusWriter<K extends KindName> {
       : (status as StatusOf<K> | undefined);
   }
 
+  /** Whether the status may be written even if only counts have changed. */
+  isDue(): boolean {
+    return this.#waitMs() === 0 || this.#options.draining();
+  }
+
+  #waitMs(): number {
+    const { clock, intervalMs } = this.#options;
+    return Math.max(0, this.#writtenAtMs + intervalMs - clock.monotonic());
+  }
+
   /**
    * Writes the status of the resource if a write is due. Returns the delay in ms until the next call, or Infinity if no
    * further call is needed.
    * @param essentials fields of the status that describe the health of the resource
-   * @param figures returns the other fields of the status, such as counts; called only if the status may be written now
+   * @param figures returns the other fields of the status, such as counts; called only if the status may be written now;
+   * the status is not written if they are undefined
    * @param health state of the resource for its Events; no Event is published if it is undefined
    */
   async publish(
     resource: ResourceOf<K>,
     essentials: StatusOf<K>,
-    figures: () => StatusOf<K>,
+    figures: () => StatusOf<K> | undefined,
     health: Health | undefined,
   ): Promise<number> {
-    const { host, clock, intervalMs, draining, rules } = this.#options;
+    const { host, clock, rules } = this.#options;
     this.#isOutdated = false;
     const before = this.known(resource);
-    const waitMs = this.#writtenAtMs + intervalMs - clock.monotonic();
     const sameVerdicts = sameValue(rules.verdicts(before ?? ({} as StatusOf<K>)), rules.verdicts(essentials));
-    this.#heldBack = waitMs > 0 && !draining() && sameVerdicts;
     const dueMs = health ? outageDueMs(essentials, clock.now()) : Number.POSITIVE_INFINITY;
-    if (this.#heldBack) return Math.min(waitMs, dueMs);
-    const status = { ...essentials, ...figures() };
+    const others = this.isDue() || !sameVerdicts ? figures() : undefined;
+    this.#heldBack = others === undefined;
+    if (!others) return Math.min(this.#waitMs(), dueMs);
+    const status = { ...essentials, ...others };
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
     else if (health) {
       host.confirmStatus?.(rules.kind, resource);
@@ -117,9 +128,9 @@ export class StatusWriter<K extends KindName> {
    * Returns undefined if the status must be written. Otherwise calls `confirmStatus` of the host, because the resource
    * already shows this status, and returns the delay in ms until the next check.
    */
-  confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
+  confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);
-    const status = { ...essentials, ...figures() };
+    const status = { ...essentials, ...figures };
     if (!before || this.#unreported || this.#differs(before, status)) return undefined;
     this.#heldBack = false;
     const { host, clock, rules } = this.#options;

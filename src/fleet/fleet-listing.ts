@@ -156,15 +156,19 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
+  /** Computes on which page the list shows each collector. Call this method after changes, before `pageOf`. */
+  locatePages(): void {
+    const { rows } = this;
+    const hidden = this.#view?.builds[0];
+    this.#order?.locate((id) => (rows.get(id)?.collector.collectorVersion ?? hidden) !== hidden, rows.revision);
+  }
+
   /**
    * Returns the index of the list page that shows this collector. The list may not show the collector until its upgrade
    * has ended. In this case, returns the page on which the collector will then appear.
    */
   pageOf(id: string): number | undefined {
-    const { rows } = this;
-    const hidden = this.#view?.builds[0];
-    const shows = (other: string) => (rows.get(other)?.collector.collectorVersion ?? hidden) !== hidden;
-    const position = this.#order ? this.#order.position(id, rows.revision, shows) : rows.get(id)?.position;
+    const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;
     return position === undefined || position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 

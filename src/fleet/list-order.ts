@@ -14,7 +14,7 @@ export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
   /** For each collector in the common order: number of earlier collectors that the first list shows. */
-  #shownBefore: Int32Array | undefined;
+  #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
   /**
@@ -43,18 +43,24 @@ export class ListOrder {
   }
 
   /**
-   * Returns the position of a collector in the first list. If the first list does not show the collector yet, returns
-   * the position that it will have there. Returns undefined if neither list has shown the collector.
+   * Computes the positions of all collectors in the first list.
+   * @param shows returns whether the first list shows a collector
    * @param revision counter that is different if the result of `shows` may have changed since the last call
    */
-  position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
+  locate(shows: (id: string) => boolean, revision: number): void {
+    if (revision === this.#revision) return;
+    this.#shownBefore = this.#count(shows);
+    this.#revision = revision;
+  }
+
+  /**
+   * Returns the position of a collector in the first list, as `locate` last computed it. If the first list does not show
+   * the collector yet, returns the position that it will have there. Returns undefined if neither list has shown the
+   * collector.
+   */
+  position(id: string): number | undefined {
     const place = this.#places.get(id);
-    if (place === undefined) return undefined;
-    if (!this.#shownBefore || revision !== this.#revision) {
-      this.#shownBefore = this.#count(shows);
-      this.#revision = revision;
-    }
-    return this.#shownBefore[place];
+    return place === undefined ? undefined : this.#shownBefore[place];
   }
 
   #count(shows: (id: string) => boolean): Int32Array {

@@ -10,7 +10,7 @@ import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
-import { areCountsCurrent, type Decision, figuresOf } from './decide.ts';
+import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { rolloutStarted, stageEvents } from './ledger/rollout-header.ts';
 import type { PolicyRuntime } from './policy-runtime.ts';
@@ -26,11 +26,10 @@ export class Applier {
   }
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
-    this.#runtime.isStatusOutdated = false;
     const { kept, posting, tasks, duration, owner, publisher, binding } = this.#runtime;
     const { host, turns } = this.#runtime.environment;
     const { bound, began, nextBuild, received, input } = gathered;
-    const before = input.ledger.header;
+    const { header: before } = input.ledger;
     const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
     if (!decision.needsLedger) kept.note(decision.header);
     else if (hasChanged || !kept.isWritten) await this.#write(gathered, decision);
@@ -50,19 +49,16 @@ export class Applier {
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
     this.#read(gathered, decision);
-    const { essentials, health, requeueAfterMs, settled } = decision;
-    const figures = () => figuresOf(input, decision);
+    const { essentials, figures, health, requeueAfterMs, settled } = decision;
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
     // If the policy has nothing to do and its status is correct, it does not wait for other policies.
-    const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
+    const confirmedMs =
+      keepsShown && decision.isAtRest && figures ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // If the counts changed while the decision was stored, the next decision follows immediately and corrects them.
-    this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
-    if (this.#runtime.isStatusOutdated) return requeue(0, false);
-    const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
+    const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
     // `logfleet run DIR` ends only after delayed status writes, so that every status shows the final counts.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Infinity);
@@ -70,7 +66,6 @@ export class Applier {
 
   /** Writes the policy's health to the status while its collectors are unknown. The counts stay unchanged. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
-    this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
     const { binding, publisher, environment } = this.#runtime;
     const policy = publisher.latest(given);
@@ -118,23 +113,20 @@ export class Applier {
         ownership.ended(collectorId, owner.uid, environment.clock.monotonic());
         tasks.forget(collectorId);
       }
-      memberIndex.place(collectorId);
+      memberIndex.update(collectorId);
     }
     ownership.announce();
   }
 
-  #read(
-    { bound: { account, listing }, input: { ledger } }: Ready,
-    { watch, isAtRest, state: { analysis } }: Decision,
-  ): void {
+  #read({ bound: { account, listing } }: Ready, { watch, isAtRest, analysis }: Decision): void {
     listing.rest(this.#runtime.owner.uid, { share: watch.sweepShare, isAtRest });
     if (isAtRest) this.#runtime.rest();
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
     if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
     this.#runtime.messages.count(account.searches, analysis);
-    const { binding, tasks } = this.#runtime;
+    const { binding, kept, tasks } = this.#runtime;
     for (const id of watch.tasks.slice(0, binding.roomFor('reads', tasks.inFlight))) {
-      const taskId = ledger.entry(id)?.open?.taskId;
+      const taskId = kept.known?.entry(id)?.open?.taskId;
       if (taskId !== undefined) tasks.read(account.service, id, taskId);
     }
   }

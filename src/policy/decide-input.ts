@@ -6,8 +6,8 @@ import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
 import type { AnalysisReading } from './analysis/message-counter.ts';
 import type { Instant, PostOutcome } from './attempts/attempt.ts';
 import type { TaskReads } from './attempts/watch-plan.ts';
-import type { Ledger } from './ledger/ledger.ts';
-import type { PolicyMemberIndex } from './members/policy-member-index.ts';
+import type { LedgerView } from './ledger/ledger.ts';
+import type { MemberView } from './members/policy-member-index.ts';
 import type { WindowsNow } from './schedule/maintenance-calendar.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -18,14 +18,14 @@ export interface Overlap {
   readonly collectors: number;
 }
 
-/** Methods of `FleetListing` that `decide` uses. */
-export type ListingFacts = Pick<
+/** List of collectors as decisions see it. */
+export type ListingView = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
 >;
 
 export interface Observation {
-  readonly listing: ListingFacts;
+  readonly listing: ListingView;
   /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
   /** Whether a newer build becomes the target as soon as it reaches `minAge`. */
@@ -51,6 +51,8 @@ export interface Observation {
   /** Whether a ledger of this policy was ever stored. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
+  /** Whether the status may be written now even if only its counts have changed. */
+  readonly areFiguresDue: boolean;
   readonly overlap: Overlap | undefined;
   /** Name of the setting that pauses all policies of this operator; undefined without such a pause. */
   readonly pausedForAll: string | undefined;
@@ -60,8 +62,8 @@ export interface Observation {
 
 export interface DecideInput {
   readonly policy: CollectorVersionPolicy;
-  readonly ledger: Ledger;
-  readonly memberIndex: PolicyMemberIndex;
+  readonly ledger: LedgerView;
+  readonly memberIndex: MemberView;
   readonly observation: Observation;
   readonly windows: WindowsNow;
   readonly now: Instant;

@@ -13,6 +13,7 @@ import { sameValue } from '../base/canonical-text.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { isoTime } from '../controller/status-text.ts';
+import type { AnalysisOrder } from './analysis/message-counter.ts';
 import { admit } from './attempts/admission.ts';
 import {
   evaluateAttempts,
@@ -31,12 +32,13 @@ import { headerAfter, needsLedger } from './ledger/rollout-header.ts';
 import { PendingChanges } from './members/pending-changes.ts';
 import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
 import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
-import { areStagesEnded, evaluate, type RolloutState } from './rollout/rollout-state.ts';
+import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout/rollout-state.ts';
 import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
 import type { Asked } from './service-binding.ts';
-import { describeEssentials, type Essentials } from './status/describe.ts';
+import { describeEssentials, type Essentials, type EssentialsInput } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
-import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
+import { type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
+import { verdicts } from './status/status-publisher.ts';
 
 /** Counts, lists and estimated end for the policy's status. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
@@ -56,16 +58,19 @@ export interface Decision extends LedgerChange {
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
-  /** State of the rollout, with the new ledger header. */
-  readonly state: RolloutState;
+  /** Reason why later stages wait, if they do. */
+  readonly gate: Gate | undefined;
+  /** Messages that must be counted for an analysis, if any. */
+  readonly analysis: AnalysisOrder | undefined;
   readonly durations: readonly DurationSample[];
   readonly health: Health;
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
-  /** Number of the policy's collectors, in total and by state, after this decision. */
-  readonly fleet: { readonly counts: Counts; readonly matched: number };
-  /** Number of upgrades that this decision cancels before their requests are sent. */
-  readonly unsent: number;
+  /**
+   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because it
+   * takes long to compute them.
+   */
+  readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
   /** True if the policy has nothing to do until `requeueAfterMs`. */
@@ -76,24 +81,22 @@ export interface Decision extends LedgerChange {
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
+  const { observation, ledger, policy } = input;
   const { pending, durations, applied } = applyEvidence(input);
   const found = admitAll(input, pending, applied);
-  const { state, admission, watch } = found;
-  const unsent = admission.refusal || state.header.stop ? input.observation.unsent : 0;
-  const fleet = { counts: pending.counts(), matched: pending.matched };
-  const counts = withdrawn(fleet.counts, unsent);
+  const { state, admission, watch, counts } = found;
   const wait = waitOf(found);
-  const health = healthOf(healthInput(input, found, { counts, matched: fleet.matched }, wait));
-  const header = headerOf(input, found, health, counts);
+  const health = healthOf(healthInput(input, found, wait));
+  const header = headerOf(input, found, health);
   const changes = pending.changes();
-  const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   // If a stage was started or a user retried the rollout, the next decision is made immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
-  const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
+  const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   const isOver = isAtEnd && !isChecking(state);
+  const decided = { ...found, state: { ...state, header } };
   return {
     changes,
     header,
@@ -102,26 +105,14 @@ export function decide(input: DecideInput): Decision {
     post: admission.post,
     needs: needsOf(input, found),
     watch,
-    state: { ...state, header },
+    gate: state.gate,
+    analysis: state.analysis,
     durations,
     health,
-    essentials: describeEssentials({
-      policy: input.policy,
-      header,
-      isLedgerNeeded,
-      health,
-      counts,
-      state,
-      window: input.windows.next,
-      overlap: observation.overlap,
-      waitingFor: wait?.waitingFor,
-      wallMs: input.now.wallMs,
-    }),
-    fleet,
-    unsent,
+    ...statusOf(input, decided, { health, isLedgerNeeded, waitingFor: wait?.waitingFor }),
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found),
     settled: !isFollowed && isOver,
-    isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, pending, counts, watch),
+    isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, found),
   };
 }
 
@@ -142,28 +133,38 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
 }
 
 /**
- * Computes the counts, lists and estimated end for the status. Called only when the status is written, because this
- * reads the whole ledger.
+ * Describes the policy for its status. Counts and estimates are left out if the status is not written now, because they
+ * need a read of the whole ledger.
  */
-export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
-  const { policy, ledger, memberIndex } = input;
-  const { health, essentials, state, unsent } = decision;
-  const pending = new PendingChanges(ledger, memberIndex, decision.changes);
+function statusOf(
+  input: DecideInput,
+  { state, pending, counts, unsent }: Found,
+  described: Pick<EssentialsInput, 'health' | 'isLedgerNeeded' | 'waitingFor'>,
+): Pick<Decision, 'essentials' | 'figures'> {
+  const { policy, observation, memberIndex, windows, now } = input;
+  const { health } = described;
+  const { header } = state;
+  const essentials = describeEssentials({
+    ...{ ...described, policy, header, counts, state },
+    window: windows.next,
+    overlap: observation.overlap,
+    wallMs: now.wallMs,
+  });
+  if (!observation.areFiguresDue && sameValue(verdicts(policy.status ?? {}), verdicts(essentials)))
+    return { essentials, figures: undefined };
+  const figures = describeFigures({ memberIndex, pending, unsent, health, spec: policy.spec, state });
   const { rollout } = essentials;
   const endMs = health.reconciling ? estimateEndMs(input, pending, state) : undefined;
-  const figures = describeFigures({ memberIndex, pending, unsent, health, spec: policy.spec, state });
-  if (!rollout || endMs === undefined) return figures;
-  return { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } };
-}
-
-/** Returns whether the decision's counts are still correct after the ledger was written (H3). */
-export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
-  const now = new PendingChanges(ledger, memberIndex, changes);
-  return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
+  if (!rollout || endMs === undefined) return { essentials, figures };
+  return { essentials, figures: { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } };
 }
 
 interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
+  /** Number of upgrades that this decision cancels before their requests are sent. */
+  readonly unsent: number;
+  /** Numbers of the policy's collectors by state after this decision. */
+  readonly counts: Counts;
 }
 
 /** Applies the service's answers, the listings and the users' annotations to the ledger. */
@@ -189,13 +190,13 @@ function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedA
   });
   const admission = admit({ ...input, pending, state });
   const watch = planReads(input, pending, admission, state.sweepFromMs);
-  return { admission, state, watch, pending, now: input.now };
+  const unsent = admission.refusal || state.header.stop ? input.observation.unsent : 0;
+  return { admission, state, watch, pending, unsent, counts: withdrawn(pending.counts(), unsent), now: input.now };
 }
 
 function healthInput(
   { policy, ledger, memberIndex, observation, windows }: DecideInput,
-  { state, pending }: Found,
-  fleet: Pick<Fleet, 'counts' | 'matched'>,
+  { state, pending, counts }: Found,
   wait: RolloutWait | undefined,
 ): HealthInput {
   return {
@@ -204,19 +205,14 @@ function healthInput(
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     badCalendar: windows.problem,
     targetVersion: ledger.header.target,
-    fleet: { ...fleet, leftAlone: countLeftAlone(memberIndex, pending) },
+    fleet: { counts, matched: pending.matched, leftAlone: countLeftAlone(memberIndex, pending) },
     wait,
     state,
   };
 }
 
 /** Ledger header that the decision stores. */
-function headerOf(
-  input: DecideInput,
-  { state, admission, pending }: Found,
-  health: Health,
-  counts: Counts,
-): LedgerHeader {
+function headerOf(input: DecideInput, { state, admission, pending, counts }: Found, health: Health): LedgerHeader {
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
   const isStaged = (input.policy.spec.strategy.stages ?? []).length > 0;
@@ -239,12 +235,7 @@ function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): nu
 }
 
 /** Returns whether the policy is idle: all upgrades have ended, no other upgrade will start, and no read is planned. */
-function hasNothingToDo(
-  { policy, observation, memberIndex }: DecideInput,
-  pending: PendingChanges,
-  counts: Counts,
-  watch: ReadPlan,
-): boolean {
+function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pending, counts, watch }: Found): boolean {
   if (observation.problem || observation.notOffered !== undefined || memberIndex.awaitsSweep) return false;
   if (watch.pages.size > 0 || watch.tasks.length > 0 || watch.sweepAfterMs !== undefined) return false;
   const isOpen = pending.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;

@@ -13,6 +13,7 @@ import type { PostOutcome } from './attempts/attempt.ts';
 import type { ReceivedOutcome } from './attempts/posting.ts';
 import type { DecideInput, Observation } from './decide-input.ts';
 import type { Ledger } from './ledger/ledger.ts';
+import type { PolicyMemberIndex } from './members/policy-member-index.ts';
 import type { PolicyRuntime } from './policy-runtime.ts';
 import { SeenBuilds } from './rollout/seen-builds.ts';
 import { isCandidate, minAgeMs, type NextBuild, resolveTarget, type TargetVerdict } from './rollout/target.ts';
@@ -62,8 +63,10 @@ export interface Ready {
 }
 
 type Found = Pick<Ready, 'bound' | 'began' | 'nextBuild'> &
-  Pick<DecideInput, 'ledger' | 'memberIndex'> &
-  Pick<Observation, 'problem' | 'notOffered' | 'awaitsBuild'>;
+  Pick<Observation, 'problem' | 'notOffered' | 'awaitsBuild'> & {
+    readonly ledger: Ledger;
+    readonly memberIndex: PolicyMemberIndex;
+  };
 
 export class Gatherer {
   readonly #runtime: PolicyRuntime;
@@ -80,19 +83,18 @@ export class Gatherer {
     this.#asked = askedOf(policy, this.#handledRequest);
   }
 
-  async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
-    const { binding, kept, memberIndex: keptMembers, owner } = this.#runtime;
-    const { turns } = this.#runtime.environment;
+  /** Binds the policy to its service, and reads its stored data. */
+  async prepare(policy: CollectorVersionPolicy): Promise<Bound | Unready> {
+    const { binding, memberIndex, owner } = this.#runtime;
     const before = binding.bound;
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
     this.#repeatIfAsked(policy, secret);
     const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
-    turns.claiming(policy, bound.account.serviceId);
-    if (bound !== before) keptMembers.close();
+    this.#runtime.environment.turns.claiming(policy, bound.account.serviceId);
+    if (bound !== before) memberIndex.close();
     this.#refresh(policy, bound.listing);
-    const problem = binding.problem();
     this.#introduce(policy, bound, this.#verdict(policy, bound));
     try {
       await this.#load(policy, bound);
@@ -101,6 +103,14 @@ export class Gatherer {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return this.#unusable(policy, error);
       throw error;
     }
+    return bound;
+  }
+
+  /** Collects the facts for a decision. Nothing is awaited, so all facts describe the same moment. */
+  gather(policy: CollectorVersionPolicy, bound: Bound): Ready | Unready {
+    const { binding, kept, memberIndex: keptMembers, owner } = this.#runtime;
+    const { turns } = this.#runtime.environment;
+    const problem = binding.problem();
     const verdict = this.#verdict(policy, bound);
     this.#introduce(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : kept.known?.header.target;
@@ -177,6 +187,7 @@ export class Gatherer {
     const { bound, began, nextBuild, ledger, memberIndex, ...observed } = found;
     const claims = turns.heldBy(bound.account.serviceId);
     const wallMs = clock.now();
+    bound.listing.locatePages();
     const received = { posted: new Map(posting.received), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
       policy: publisher.latest(policy),
@@ -187,7 +198,7 @@ export class Gatherer {
         ...observed,
         posted: outcomesFor(ledger, received.posted),
         tasks: received.tasks,
-        reads: tasks.reads,
+        reads: new Map(tasks.reads),
         messages: messages.reading,
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
@@ -196,6 +207,7 @@ export class Gatherer {
         ledgerFull: kept.full,
         isLedgerWritten: kept.isWritten,
         typicalMs: duration.typicalMs,
+        areFiguresDue: claims !== undefined || publisher.isDue(),
         overlap: findOverlap(memberIndex, bound.ownership),
         pausedForAll: host.settings().pausedBy,
         upgradesBlocked: host.settings().upgradesBlocked,

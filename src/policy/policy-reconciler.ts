@@ -35,6 +35,8 @@ export interface PolicyReconcilerOptions
   readonly settings?: Partial<PolicySettings>;
   /** If set, this process changes nothing. It calls this function instead of applying decisions. */
   readonly onlyLook?: OnlyLook;
+  /** Replaces `decide` in tests that check its input and output. */
+  readonly decide?: typeof decide;
 }
 
 export class PolicyReconciler implements Reconciler {
@@ -93,14 +95,16 @@ export class PolicyReconciler implements Reconciler {
   }
 
   async #decide(policy: CollectorVersionPolicy, { gatherer, applier }: Running): Promise<Result> {
-    const { onlyLook } = this.#options;
-    const gathered = await gatherer.gather(policy);
+    const { onlyLook, decide: decideWith = decide } = this.#options;
+    const bound = await gatherer.prepare(policy);
+    // Nothing is awaited from here to the end of `decide`, so the facts of the decision cannot change.
+    const gathered = 'kind' in bound ? bound : gatherer.gather(policy, bound);
     if (onlyLook) {
       onlyLook(policy, gathered);
       return requeue(gathered.kind === 'unready' ? lookAgainMs : Infinity, true);
     }
     if (gathered.kind === 'unready') return applier.report(policy, gathered);
-    return applier.apply(policy, gathered, decide(gathered.input));
+    return applier.apply(policy, gathered, decideWith(gathered.input));
   }
 
   /** Prepares for the end of the process: no new upgrade is requested, and delayed status writes happen now. */

@@ -29,8 +29,6 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /** True if the counts changed while the last decision was stored. The next decision then corrects the status (H3). */
-  isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;
   #tasks: TaskReadings | undefined;
@@ -75,7 +73,7 @@ export class PolicyRuntime implements PostingPolicy {
 
   /** Whether every upgrade request was answered, and all answers are stored and shown in the status. */
   isIdle(): boolean {
-    return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
+    return this.#posting?.isIdle !== false && !this.publisher.heldBack;
   }
 
   /** Stops the runtime. Upgrades whose requests were not sent are removed from the ownership table (U13). */

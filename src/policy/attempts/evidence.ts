@@ -14,7 +14,7 @@ import {
   wantedVersion,
 } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
 import { waitingStages } from '../rollout/stages.ts';
 import { evaluateEntry, type Instant } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
@@ -261,7 +261,7 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
  * Deletes the refusals of a build that the service has withdrawn. If the service offers the build again, the upgrades
  * are retried (U11).
  */
-export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
+export function forgetRefusals(memberIndex: MemberView, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {
     const entry = pending.entry(id);
     if (entry?.ending?.kind !== 'refused' || entry.open) continue;

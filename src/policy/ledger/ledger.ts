@@ -350,6 +350,9 @@ export interface LedgerChange {
   readonly started: readonly string[];
 }
 
+/** Ledger as decisions see it. */
+export type LedgerView = Pick<Ledger, 'header' | 'size' | 'entry' | 'entries' | 'open'>;
+
 export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();

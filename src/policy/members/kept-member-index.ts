@@ -8,11 +8,18 @@ import type { CollectorVersionPolicySpec } from '../../api/generated/collector-v
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { SparseSet } from '../../base/sparse.ts';
+import type { FleetListing } from '../../fleet/fleet-listing.ts';
+import type { Ownership } from '../../fleet/ownership.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { nextRollout } from '../ledger/rollout-header.ts';
 import type { PolicyEnvironment } from '../policy-environment.ts';
 import type { Bound } from '../service-binding.ts';
-import { type MemberIndexOptions, opensByCollector, PolicyMemberIndex } from './policy-member-index.ts';
+import {
+  type ListedRows,
+  type MemberIndexOptions,
+  opensByCollector,
+  PolicyMemberIndex,
+} from './policy-member-index.ts';
 import { anchorOf } from './selector.ts';
 
 export class KeptMemberIndex {
@@ -42,8 +49,9 @@ export class KeptMemberIndex {
     this.#isOutdated = true;
   }
 
-  place(id: string): void {
-    this.#members?.place(id);
+  /** Updates the state of a collector after its ledger entry has changed, and the policy's claim on it. */
+  update(id: string): void {
+    this.#members?.update(id);
   }
 
   /** Discards the index. The policy still claims its collectors. */
@@ -88,14 +96,21 @@ export class KeptMemberIndex {
   }
 }
 
+export interface ClaimedMembersOptions extends MemberIndexOptions {
+  readonly listing: ListedRows & Pick<FleetListing, 'rows'>;
+  readonly ownership: Ownership;
+  readonly ledger: Ledger;
+}
+
+/** Index of a policy's collectors, and the policy's claims on these collectors in the ownership table. */
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
-  readonly #options: MemberIndexOptions;
+  readonly #options: ClaimedMembersOptions;
   /** Collectors with a ledger entry that no longer belong to the policy. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 
-  constructor(options: MemberIndexOptions) {
+  constructor(options: ClaimedMembersOptions) {
     this.#options = options;
     this.index = new PolicyMemberIndex(options);
   }
@@ -111,8 +126,9 @@ export class ClaimedMembers {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
     this.claimNew();
-    for (const id of this.index.unsettled()) this.place(id);
-    for (const id of ownership.takeChanged(policy)) this.place(id);
+    for (const id of this.index.unsettled()) this.update(id);
+    for (const id of ownership.takeChanged(policy)) this.update(id);
+    this.index.sortPending();
   }
 
   /**
@@ -122,14 +138,18 @@ export class ClaimedMembers {
   claimNew(): void {
     const { listing, policy } = this.#options;
     if (this.#isNew) this.#begin();
-    else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
+    else for (const id of listing.rows.members.takeChanged(policy)) this.update(id);
   }
 
-  /** Updates the state of one collector, and adds or removes the policy's claim on it. */
-  place(id: string): void {
-    const { listing, ledger, ownership, policy } = this.#options;
+  /** Adds or removes the policy's claim on one collector, and updates the state of the collector in the index. */
+  update(id: string): void {
     const membership = this.index.membershipOf(id);
-    const isMember = membership !== 'none';
+    this.#claim(id, membership !== 'none');
+    this.index.place(id, membership);
+  }
+
+  #claim(id: string, isMember: boolean): void {
+    const { listing, ledger, ownership, policy } = this.#options;
     const isFormer = !isMember && ledger.entry(id) !== undefined;
     if (isMember) ownership.claim(policy, id);
     else ownership.unclaim(policy, id);
@@ -137,7 +157,6 @@ export class ClaimedMembers {
     else this.#former.delete(id);
     if (isMember || isFormer) listing.rows.members.follow(policy, id);
     else listing.rows.members.unfollow(policy, id);
-    this.index.place(id, membership);
   }
 
   /** Stops the notifications about changed collectors. The policy still claims its collectors. */
@@ -155,9 +174,9 @@ export class ClaimedMembers {
     const anchor = anchorOf(spec.selector);
     const onChange = () => ownership.outdate(policy, () => this.claimNew());
     listing.rows.members.enter(policy, { anchor, matches: this.index.matches, onChange });
-    for (const id of listing.rows.anchored(anchor)) this.place(id);
-    for (const { collectorId } of ledger.entries()) this.place(collectorId);
-    for (const id of [...ownership.claimed(policy)]) if (!this.index.member(id)) this.place(id);
+    for (const id of listing.rows.anchored(anchor)) this.update(id);
+    for (const { collectorId } of ledger.entries()) this.update(collectorId);
+    for (const id of [...ownership.claimed(policy)]) if (!this.index.member(id)) this.update(id);
   }
 }
 

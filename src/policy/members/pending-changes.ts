@@ -1,23 +1,23 @@
 /**
- * Ledger changes of a decision that are not stored yet. The methods return values as if the changes were already
+ * LedgerView changes of a decision that are not stored yet. The methods return values as if the changes were already
  * stored.
  */
 import {
   type Entry,
   type EntryChange,
   emptyTally,
-  type Ledger,
   type LedgerHeader,
+  type LedgerView,
   type Tally,
 } from '../ledger/ledger.ts';
 import type { StageCandidate } from '../rollout/stages.ts';
 import type { MemberState } from './member-state.ts';
-import type { PolicyMemberIndex } from './policy-member-index.ts';
+import type { MemberView } from './policy-member-index.ts';
 import type { Counts, MutableCounts } from './state-counts.ts';
 
 export class PendingChanges {
-  readonly #ledger: Ledger;
-  readonly #memberIndex: PolicyMemberIndex;
+  readonly #ledger: LedgerView;
+  readonly #memberIndex: MemberView;
   readonly #changes = new Map<string, Entry | undefined>();
   /**
    * Changes of the counts of ended and failed upgrades, by stage index. The key `undefined` is for the whole rollout.
@@ -26,8 +26,8 @@ export class PendingChanges {
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes changes of an earlier decision, used as the first unsaved changes */
-  constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
+  /** @param changes first unsaved changes */
+  constructor(ledger: LedgerView, memberIndex: MemberView, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
     for (const { collectorId, entry } of changes) this.#changes.set(collectorId, entry);
@@ -66,10 +66,7 @@ export class PendingChanges {
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
-    const entry = this.#changes.get(collectorId);
-    return entry || this.#memberIndex.member(collectorId)?.selected
-      ? this.#memberIndex.stateOf(collectorId, entry)
-      : undefined;
+    return this.#memberIndex.stateOf(collectorId, this.#changes.get(collectorId));
   }
 
   /** Adds ended attempts to the counts of the rollout, and to the counts of the stage if it is given. */

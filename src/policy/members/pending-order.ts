@@ -28,6 +28,8 @@ interface Ordered {
   readonly stage: number;
 }
 
+type MemberOf = (id: string) => Ordered | undefined;
+
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
@@ -49,22 +51,30 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
+  /** Drops collectors at the beginning that are no longer pending, so that `upTo` need not read them again. */
+  trim(memberOf: MemberOf): void {
+    for (const id of this.#returned) if (!isPending(memberOf(id))) this.#returned.delete(id);
+    const sorted = this.#sorted;
+    while (this.#start < sorted.length && !isPending(memberOf((sorted[this.#start] as PendingMember).id)))
+      this.#start++;
+  }
+
   /** Yields the pending collectors of all stages up to `lastStage`, in the order of their upgrades. */
-  *upTo(lastStage: number, memberOf: (id: string) => Ordered | undefined): IterableIterator<string> {
-    const isPending = (id: string) => memberOf(id)?.memberState === 'pending';
+  *upTo(lastStage: number, memberOf: MemberOf): IterableIterator<string> {
     for (const id of this.#returned) {
       const member = memberOf(id);
-      if (member?.memberState !== 'pending') this.#returned.delete(id);
-      else if (member.stage <= lastStage) yield id;
+      if (isPending(member) && member.stage <= lastStage) yield id;
     }
-    const sorted = this.#sorted;
-    while (this.#start < sorted.length && !isPending((sorted[this.#start] as PendingMember).id)) this.#start++;
-    for (let index = this.#start; index < sorted.length; index++) {
-      const { id, stage } = sorted[index] as PendingMember;
+    for (let index = this.#start; index < this.#sorted.length; index++) {
+      const { id, stage } = this.#sorted[index] as PendingMember;
       if (stage > lastStage) return;
-      if (isPending(id) && !this.#returned.has(id)) yield id;
+      if (isPending(memberOf(id)) && !this.#returned.has(id)) yield id;
     }
   }
+}
+
+function isPending(member: Ordered | undefined): member is Ordered {
+  return member?.memberState === 'pending';
 }
 
 type Ranked = PendingMember & { readonly rank: number };

@@ -30,14 +30,19 @@ import { type PendingMember, PendingOrder } from './pending-order.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
-export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
+export type ListedRows = Pick<FleetListing, 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
+
+type MemberLedger = Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
+
+/** Facts about the owners of collectors. The index cannot claim a collector. */
+export type OwnerFacts = Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'landedMs'>;
 
 export interface MemberIndexOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
   readonly listing: ListedRows;
-  readonly ownership: Ownership;
-  readonly ledger: Ledger;
+  readonly ownership: OwnerFacts;
+  readonly ledger: MemberLedger;
   readonly settings: PolicySettings;
 }
 
@@ -63,6 +68,33 @@ export type Membership = 'selected' | 'kept' | 'none';
 /** States for which the index lists the collectors. Collectors in other states are only counted. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
+/** Index of collectors as decisions see it. Its methods change nothing. */
+export type MemberView = Pick<
+  PolicyMemberIndex,
+  | 'awaitsSweep'
+  | 'comesFirst'
+  | 'context'
+  | 'countVersions'
+  | 'counts'
+  | 'driftingSinceMs'
+  | 'ids'
+  | 'isReselected'
+  | 'matched'
+  | 'member'
+  | 'members'
+  | 'orphan'
+  | 'owns'
+  | 'pending'
+  | 'row'
+  | 'selection'
+  | 'skipReason'
+  | 'stageCounts'
+  | 'stageOf'
+  | 'stateOf'
+  | 'unlisted'
+  | 'unseenSinceMs'
+>;
+
 export class PolicyMemberIndex {
   readonly #options: MemberIndexOptions;
   /** Returns whether the policy selects a collector. */
@@ -73,6 +105,7 @@ export class PolicyMemberIndex {
   /** Whether the policy's selector has changed since the upgrades in the ledger were started. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
+  readonly #memberOf = (id: string) => this.#members.get(id);
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
@@ -161,8 +194,11 @@ export class PolicyMemberIndex {
 
   /** Returns the reason why the collector belongs to the policy; `none` if it does not belong to the policy. */
   membershipOf(id: string): Membership {
-    const { listing, ledger } = this.#options;
-    const [row, entry] = [listing.row(id), ledger.entry(id)];
+    return this.#membership(id, this.#options.ledger.entry(id));
+  }
+
+  #membership(id: string, entry: Entry | undefined): Membership {
+    const row = this.row(id);
     const isSelected = row ? this.#selects(row, entry, this.#members.get(id)) : this.#isUnseenMember(entry);
     if (isSelected) return 'selected';
     return entry?.open ? 'kept' : 'none';
@@ -183,7 +219,7 @@ export class PolicyMemberIndex {
     const driftMs = row && driftSinceMs(this.#drifts.get(id), row, entry, before?.memberState, this.context);
     if (driftMs !== undefined) this.#drifts.set(id, driftMs);
     else if (row) this.#drifts.delete(id);
-    const memberState = this.stateOf(id, entry);
+    const memberState = memberStateOf(this.#input(id, entry), this.context);
     const version = row?.collector.collectorVersion || undefined;
     const notes = notesOf(row, entry, memberState, this.unseenSinceMs(id, entry) !== undefined, this.context);
     for (const note of rowNotes) this.#listed.put(note, id, notes[note]);
@@ -224,9 +260,12 @@ export class PolicyMemberIndex {
     return this.#stageOf(id) === laterStage && !this.#stageFilters.some((mayChoose) => mayChoose(row));
   }
 
-  /** Returns the state that the collector would have with this ledger entry. */
-  stateOf(id: string, entry: Entry | undefined): MemberState {
-    return memberStateOf(this.#input(id, entry), this.context);
+  /**
+   * Returns the state that the collector would have with this ledger entry. Returns undefined if the collector would not
+   * belong to the policy.
+   */
+  stateOf(id: string, entry: Entry | undefined): MemberState | undefined {
+    return this.#membership(id, entry) === 'none' ? undefined : memberStateOf(this.#input(id, entry), this.context);
   }
 
   skipReason(id: string, entry: Entry | undefined): SkipReason | undefined {
@@ -270,11 +309,16 @@ export class PolicyMemberIndex {
   }
 
   /** Yields the pending collectors of all stages up to `lastStage`, in the order of their upgrades. */
-  *pending(lastStage = Infinity): IterableIterator<string> {
+  pending(lastStage = Infinity): Iterable<string> {
+    return this.#order?.upTo(lastStage, this.#memberOf) ?? [];
+  }
+
+  /** Sorts the pending collectors if their order may have changed. Called before a decision, which only reads. */
+  sortPending(): void {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
     this.#orderRevision = revision;
-    yield* this.#order.upTo(lastStage, (id) => this.#members.get(id));
+    this.#order.trim(this.#memberOf);
   }
 
   owns(id: string): boolean {
@@ -311,13 +355,17 @@ export class PolicyMemberIndex {
   #input(id: string, entry: Entry | undefined) {
     const { listing, ownership, policy } = this.#options;
     const flight = ownership.flight(id);
+    const isOurs = flight?.policy === policy;
+    // Without an open attempt in `entry`, the upgrade of this policy has ended. The ownership table may not know it yet.
+    const hasEnded = isOurs && entry?.open === undefined;
+    const mayHaveLanded = hasEnded && entry === undefined && flight.taskId !== undefined;
     const row = listing.row(id);
     return {
       row,
       entry,
-      owned: this.owns(id),
+      owned: hasEnded ? this.comesFirst(id) : this.owns(id),
       awaited: this.comesFirst(id),
-      busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.unseenSinceMs(id, entry) !== undefined,
+      busyElsewhere: (flight && !isOurs) || mayHaveLanded || this.unseenSinceMs(id, entry) !== undefined,
       drifted: this.#drifts.has(id),
       unstaged: this.#isUnstaged(id, row),
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),

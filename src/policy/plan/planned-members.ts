@@ -10,7 +10,7 @@ import type { Decision } from '../decide.ts';
 import type { Ready } from '../gather.ts';
 import type { MemberState, SkipReason } from '../members/member-state.ts';
 import { PendingChanges } from '../members/pending-changes.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
 import { emptyCounts, type MutableCounts } from '../members/state-counts.ts';
 import { expectedMembers, laterStage } from '../rollout/stages.ts';
 
@@ -95,7 +95,7 @@ export function planMembers(
  */
 function assignStages(
   spec: CollectorVersionPolicySpec,
-  memberIndex: PolicyMemberIndex,
+  memberIndex: MemberView,
   pending: PendingChanges,
   { header, started }: Pick<Decision, 'header' | 'started'>,
 ): (id: string) => number {
@@ -109,7 +109,7 @@ function assignStages(
 
 type LeftOutCollector = Omit<LeftOut, 'collectors'> & { readonly id: string };
 
-function groupLeftOut(all: readonly LeftOutCollector[], memberIndex: PolicyMemberIndex): readonly LeftOut[] {
+function groupLeftOut(all: readonly LeftOutCollector[], memberIndex: MemberView): readonly LeftOut[] {
   const groups = Map.groupBy(all, ({ reason, policy = '' }) => `${reason} ${policy}`).values();
   return Array.from(groups, (group) => {
     const [{ reason, policy }] = group as [LeftOutCollector];
@@ -133,7 +133,7 @@ const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   foreign: 'Foreign',
 };
 
-function collectorOf(id: string, memberIndex: PolicyMemberIndex): PlannedCollector {
+function collectorOf(id: string, memberIndex: MemberView): PlannedCollector {
   const collector = memberIndex.row(id)?.collector;
   return {
     id,

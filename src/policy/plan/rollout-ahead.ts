@@ -50,7 +50,7 @@ export function stagesOfPlan(
 /** Returns the stages that have not ended, in the form that the forecast needs. */
 export function forecastStages(
   spec: CollectorVersionPolicySpec,
-  { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
+  { header, gate }: Pick<Decision, 'header' | 'gate'>,
   stages: readonly StageOfPlan[],
   wallMs: number,
 ): readonly ForecastStage[] {

@@ -14,7 +14,7 @@ import { parseDuration } from '../../base/duration.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { Ledger, LedgerHeader, StageAnalysis } from '../ledger/ledger.ts';
+import type { LedgerHeader, LedgerView, StageAnalysis } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { countMembers, needsApproval, shareOf } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
@@ -179,7 +179,7 @@ function plannedStage(
 }
 
 function upgradeLength(
-  ledger: Ledger,
+  ledger: LedgerView,
   status: CollectorVersionPolicyStatus | undefined,
   givenMs: number | undefined,
 ): UpgradeLength {
@@ -192,7 +192,7 @@ function upgradeLength(
  * Returns the median duration of an upgrade in ms. It is measured from the ledger or, if the ledger has no upgrades,
  * from the policy's status.
  */
-function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
+function measuredMs(ledger: LedgerView, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];
   for (const { ending } of ledger.entries()) {
     if (ending?.kind === 'updated' && ending.taskId !== undefined) tookMs.push(ending.endedAtMs - ending.startedAtMs);

@@ -6,7 +6,7 @@ import type { Row } from '../../fleet/fleet-rows.ts';
 import { type Entry, hasFailed } from '../ledger/ledger.ts';
 import { isOffline } from '../members/member-state.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
 
 export interface RollbackPlan {
   /** Collectors whose rollback can start now. */
@@ -33,7 +33,7 @@ export interface Left {
  * @param isZoneless returns whether a collector has no readable time zone although its maintenance windows need it
  */
 export function planRollback(
-  memberIndex: PolicyMemberIndex,
+  memberIndex: MemberView,
   pending: PendingChanges,
   target: string,
   graceMs: number,
@@ -76,7 +76,7 @@ function leftFor(why: string): Omit<Left, 'collectorId'> {
 
 function placeOf(
   entry: Entry,
-  memberIndex: PolicyMemberIndex,
+  memberIndex: MemberView,
   target: string,
   graceMs: number,
 ): Place | Omit<Left, 'collectorId'> {

@@ -34,7 +34,7 @@ import {
   type Tally,
 } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
 import { verdictIn } from '../schedule/maintenance-calendar.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
@@ -208,7 +208,7 @@ function countUntolerated(
 }
 
 /** Number of collectors that failed after the completion of the rollout. */
-function countLateFailures(memberIndex: PolicyMemberIndex, pending: PendingChanges, tally: number): number {
+function countLateFailures(memberIndex: MemberView, pending: PendingChanges, tally: number): number {
   const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
   for (const id of ids) if (pending.stateOf(id) === 'failed' && pending.entry(id)?.counted?.tally === tally) failures++;
@@ -251,11 +251,7 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
  * Yields the collectors of a stage that run the target version, except collectors that the service reports as not
  * alive.
  */
-function* updatedMembers(
-  memberIndex: PolicyMemberIndex,
-  pending: PendingChanges,
-  stage: number,
-): IterableIterator<Member> {
+function* updatedMembers(memberIndex: MemberView, pending: PendingChanges, stage: number): IterableIterator<Member> {
   for (const id of memberIndex.ids()) {
     const isAlive = memberIndex.row(id)?.collector.alive !== false;
     if (!isAlive || memberIndex.stageOf(id) !== stage || pending.stateOf(id) !== 'updated') continue;

@@ -21,7 +21,7 @@ import { analysisPeriods, verdictOf } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
 import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
@@ -62,7 +62,7 @@ export interface Figures {
 }
 
 export interface FiguresInput {
-  readonly memberIndex: PolicyMemberIndex;
+  readonly memberIndex: MemberView;
   readonly pending: PendingChanges;
   /** Number of unsent upgrades that this decision withdraws. */
   readonly unsent: number;
@@ -184,7 +184,7 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
   return { matched, ...shown, pending: shown.pending + retrying + drifting };
 }
 
-function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
+function versionsNow(memberIndex: MemberView, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = memberIndex.countVersions();
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
   for (const { collectorId, ending, open, back } of pending.entries()) {
@@ -206,7 +206,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
 }
 
 /** Returns true if the newest listing of the collector may be older than its last upgrade (U8). */
-function isAwaitingListing(memberIndex: PolicyMemberIndex, collectorId: string, { sinceMs }: Ending): boolean {
+function isAwaitingListing(memberIndex: MemberView, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
 }
@@ -224,7 +224,7 @@ function describeVersions(versions: ReadonlyMap<string, number>): readonly Versi
 }
 
 /** Upgrade tasks in the status: at most 50 running tasks, oldest first, then at most 50 ended tasks, newest first. */
-function describeTasks(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly TaskSample[] {
+function describeTasks(memberIndex: MemberView, pending: PendingChanges): readonly TaskSample[] {
   const open = [...pending.open()].slice(0, maxSamples).map((entry) => describeOpen(entry, memberIndex));
   const ended = [...pending.entries()].filter(({ open, ending }) => !open && ending?.taskId !== undefined);
   const endedAtMs = ({ ending }: Entry) => ending?.endedAtMs ?? 0;
@@ -233,7 +233,7 @@ function describeTasks(memberIndex: PolicyMemberIndex, pending: PendingChanges):
   return [...within(maxTaskBytes, open), ...within(maxTaskBytes, closed)];
 }
 
-function describeOpen(entry: Entry, memberIndex: PolicyMemberIndex): TaskSample {
+function describeOpen(entry: Entry, memberIndex: MemberView): TaskSample {
   const { taskId, toVersion, state, startedAtMs } = entry.open as Attempt;
   return {
     ...describeTask(taskId, toVersion, entry, memberIndex),
@@ -242,7 +242,7 @@ function describeOpen(entry: Entry, memberIndex: PolicyMemberIndex): TaskSample 
   };
 }
 
-function describeEnded(entry: Entry, ending: Ending, memberIndex: PolicyMemberIndex): TaskSample {
+function describeEnded(entry: Entry, ending: Ending, memberIndex: MemberView): TaskSample {
   return {
     ...describeTask(ending.taskId, ending.toVersion, entry, memberIndex),
     state: endingStates[ending.kind],
@@ -266,7 +266,7 @@ const endingStates = {
   left: 'Left',
 } as const;
 
-function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
+function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: MemberView) {
   const { collectorId, before, back } = entry;
   // A rollback starts from the target version. Any other upgrade starts from the collector's former version (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
@@ -281,7 +281,7 @@ function describeTask(taskId: string | undefined, to: string, entry: Entry, memb
 
 /** Describes failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14). */
 function describeFailures(
-  memberIndex: PolicyMemberIndex,
+  memberIndex: MemberView,
   pending: PendingChanges,
   rollback: RollbackPlan | undefined,
 ): readonly ReasonCount[] {
@@ -299,7 +299,7 @@ function describeFailures(
   return groupReasons([...left, ...failed], memberIndex);
 }
 
-function describeSkipped(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly ReasonCount[] {
+function describeSkipped(memberIndex: MemberView, pending: PendingChanges): readonly ReasonCount[] {
   const skipped = [...memberIndex.members('skipped')].flatMap((collectorId) => {
     const entry = pending.entry(collectorId);
     const reason = memberIndex.skipReason(collectorId, entry);
@@ -309,7 +309,7 @@ function describeSkipped(memberIndex: PolicyMemberIndex, pending: PendingChanges
   return groupReasons(skipped, memberIndex);
 }
 
-function nameOf(id: string, memberIndex: PolicyMemberIndex): string {
+function nameOf(id: string, memberIndex: MemberView): string {
   return bounded(memberIndex.row(id)?.collector.name ?? id, maxTextLength);
 }
 
@@ -318,7 +318,7 @@ interface Reason {
   readonly reason: string;
 }
 
-function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex): readonly ReasonCount[] {
+function groupReasons(reasons: readonly Reason[], memberIndex: MemberView): readonly ReasonCount[] {
   const groups = Map.groupBy(reasons, ({ reason }) => bounded(reason, maxTextLength));
   const counts = Array.from(groups, ([reason, of]) => {
     const examples = of.slice(0, maxExamples).map(({ collectorId }) => nameOf(collectorId, memberIndex));
@@ -332,7 +332,7 @@ function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex
  * Returns the number of skipped collectors that the user must examine. Hosted collectors are not counted, because
  * logfleet never upgrades them.
  */
-export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
+export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
     if (pending.stateOf(id) !== 'skipped') return false;
     const entry = pending.entry(id);

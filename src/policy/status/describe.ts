@@ -15,7 +15,7 @@ import type { Ownership } from '../../fleet/ownership.ts';
 import { ledgerFormat } from '../../host/host.ts';
 import type { Overlap } from '../decide-input.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import { noStage } from '../rollout/stages.ts';
@@ -106,7 +106,7 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 const maxStopLength = 1024;
 
 /** Returns the selected collectors that belong to other policies. Returns undefined if there are none. */
-export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {
+export function findOverlap(memberIndex: MemberView, ownership: Ownership): Overlap | undefined {
   const foreign = memberIndex.members('foreign');
   if (foreign.size === 0) return undefined;
   const winners = Map.groupBy(foreign, (id) => {

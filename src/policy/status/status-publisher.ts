@@ -69,7 +69,7 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
  * Returns the fields of the status whose changes are written immediately. Messages are not included, because they
  * contain counts, which change often.
  */
-function verdicts(status: Essentials): unknown {
+export function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;
   const found = conditions?.map((condition) => {

@@ -29,7 +29,8 @@ describe('two lists of one order', () => {
   test('a collector in neither listing has no place', () => {
     const found = new ListOrder(undefined, list('ab'), list('c'), everybody);
     expect(found.place('z')).toBeUndefined();
-    expect(found.position('z', 1, everybody)).toBeUndefined();
+    found.locate(everybody, 1);
+    expect(found.position('z')).toBeUndefined();
   });
 });
 
@@ -39,13 +40,17 @@ describe('the position', () => {
   test('counts the visible collectors before it', () => {
     const shown = new Set('bdf');
     const shows = (id: string) => shown.has(id);
-    expect([...'abcdef'].map((id) => found.position(id, 1, shows))).toEqual([0, 0, 1, 1, 2, 2]);
+    found.locate(shows, 1);
+    expect([...'abcdef'].map((id) => found.position(id))).toEqual([0, 0, 1, 1, 2, 2]);
   });
 
   test('is counted again when the visible collectors change', () => {
-    expect(found.position('f', 2, everybody)).toBe(5);
-    expect(found.position('f', 2, () => false)).toBe(5);
-    expect(found.position('f', 3, () => false)).toBe(0);
+    found.locate(everybody, 2);
+    expect(found.position('f')).toBe(5);
+    found.locate(() => false, 2);
+    expect(found.position('f')).toBe(5);
+    found.locate(() => false, 3);
+    expect(found.position('f')).toBe(0);
   });
 });
 

@@ -3,12 +3,14 @@
  * everything that `decide` needs.
  */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
+import { assert } from '../../../src/base/assert.ts';
+import type { FleetListing } from '../../../src/fleet/fleet-listing.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
 import { admit } from '../../../src/policy/attempts/admission.ts';
 import type { PostOutcome } from '../../../src/policy/attempts/attempt.ts';
-import { type Decision, decide, type FiguresNow, figuresOf } from '../../../src/policy/decide.ts';
-import type { DecideInput, ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
+import { type Decision, decide, type FiguresNow } from '../../../src/policy/decide.ts';
+import type { DecideInput, ListingView, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { ClaimedMembers } from '../../../src/policy/members/kept-member-index.ts';
 import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
@@ -21,7 +23,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 export const policyUid = 'policy-a';
 
 /** Collector list in pages of 10 rows. The test sets the rows. */
-export class ListedFleet implements ListedRows, ListingFacts {
+export class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 'rows'> {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
   isObservable = true;
@@ -122,7 +124,7 @@ export class PolicyBench {
   }
 
   place(id: string): void {
-    this.#members.place(id);
+    this.#members.update(id);
   }
 
   rebuild(): void {
@@ -147,7 +149,10 @@ export class PolicyBench {
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
-    for (const { collectorId } of changes) this.place(collectorId);
+    for (const { collectorId, entry } of changes) {
+      if (!entry?.open) this.ownership.ended(collectorId, policyUid, 1_000);
+      this.place(collectorId);
+    }
     this.sync();
   }
 
@@ -163,12 +168,12 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
 /** Inputs of `decide` that a test changes. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
-export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
+export type DecidedWithFigures = Decision & { readonly figures: FiguresNow };
 
 export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures {
-  const input = inputOf(bench, seen);
-  const decision = decide(input);
-  return { ...decision, figures: () => figuresOf(input, decision) };
+  const { figures, ...decision } = decide(inputOf(bench, seen));
+  assert(figures !== undefined, 'the counts are due');
+  return { ...decision, figures };
 }
 
 /** Returns what `decide` needs to know about the policy at the time `nowMs`. */
@@ -192,6 +197,7 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       ledgerFull: false,
       isLedgerWritten: true,
       typicalMs: undefined,
+      areFiguresDue: true,
       overlap: undefined,
       pausedForAll: undefined,
       ...observation,

@@ -148,7 +148,7 @@ describe('the state of each collector in a rollback', () => {
       expect(post).toEqual([]);
       expect(health.reason).toBe('RolledBack');
       expect(settled).toBe(true);
-      expect(figures().failureReasons).toMatchObject([{ reason: `not rolled back: ${why}` }]);
+      expect(figures.failureReasons).toMatchObject([{ reason: `not rolled back: ${why}` }]);
       bench.listing.isObservable = true;
       bench.listing.show(
         nowMs,
@@ -255,13 +255,13 @@ describe('attempts of a rollback', () => {
       policy: { spec: { maintenance } },
     });
     expect(health.reason).toBe('RolledBack');
-    expect(figures().failureReasons).toMatchObject([
+    expect(figures.failureReasons).toMatchObject([
       { reason: 'not rolled back: the collector has no readable time zone, which its maintenance windows need' },
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
     unlisted.rebuild();
-    expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
+    expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures.failureReasons).toMatchObject([
       {
         reason:
           'not rolled back: no list of the service shows the time zone of the collector, which its maintenance windows need',
@@ -270,7 +270,7 @@ describe('attempts of a rollback', () => {
     // The operator withdrew the rollback attempt, because it never sent the request of this attempt.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
-    expect(again.figures().failureReasons).toMatchObject([
+    expect(again.figures.failureReasons).toMatchObject([
       { reason: 'not rolled back: the collector has no readable time zone, which its maintenance windows need' },
     ]);
   });
@@ -371,7 +371,7 @@ describe('the message of a rollback', () => {
     }));
     const collectors = fleetOf(2, () => ({ collectorVersion: target }));
     const bench = new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs });
-    expect(decided(bench, { nowMs }).figures().failureReasons).toEqual([
+    expect(decided(bench, { nowMs }).figures.failureReasons).toEqual([
       { reason: 'not rolled back: disk full', count: 1, examples: ['web-1'] },
       { reason: 'not rolled back: no former version on record', count: 1, examples: ['web-2'] },
     ]);

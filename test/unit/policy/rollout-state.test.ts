@@ -98,8 +98,8 @@ describe('a stage starts', () => {
     const stages = [{ ...canary, approval: 'Required' as const }, rest];
     for (const fleet of [two.fleet, ['there', 'there', 'old']] as const) {
       const waits = decision({ fleet, stages });
-      expect(waits.state.gate).toMatchObject({ waitsFor: 'the approval of stage canary', byPerson: true });
-      expect(waits.figures().stages[0]).toMatchObject({ state: 'AwaitingApproval', members: 2 });
+      expect(waits.gate).toMatchObject({ waitsFor: 'the approval of stage canary', byPerson: true });
+      expect(waits.figures.stages[0]).toMatchObject({ state: 'AwaitingApproval', members: 2 });
       expect(namesOf(decision({ fleet, stages, header: { approved: ['canary'] } }))).toEqual(['canary']);
     }
   });
@@ -107,8 +107,7 @@ describe('a stage starts', () => {
   test('only with collectors: otherwise it waits for a person', () => {
     const empty = stage('empty', { selector: { matchNames: ['none'] } });
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
-    const { state, health, settled } = decision(setting);
-    const { gate } = state;
+    const { gate, health, settled } = decision(setting);
     expect(gate?.waitsFor).toMatch(
       /^a collector that stage empty can upgrade: to skip this empty stage, approve it or remove/,
     );
@@ -133,7 +132,7 @@ describe('a stage starts', () => {
   });
 
   test('and continues to its end when it is deleted from the spec', () => {
-    const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] }).state;
+    const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] });
     expect(gate?.waitsFor).toBe('the end of stage canary');
     const over = decision({
       fleet: ['upgraded', 'upgraded', 'old'],
@@ -213,7 +212,7 @@ describe('an active stage', () => {
       undefined,
     ],
   ])('%s', (_, setting, waitsFor) => {
-    expect(decision(setting).state.gate?.waitsFor).toBe(waitsFor);
+    expect(decision(setting).gate?.waitsFor).toBe(waitsFor);
   });
 
   test('keeps the start of its soak in all cases', () => {
@@ -274,8 +273,8 @@ describe('an inconclusive stage', () => {
 
   test('does not wait for approval like an empty stage in the decision that applies the retry', () => {
     const seen = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
-    const { state, health } = decision({ ...stopped, fleet: ['failed', 'failed', 'old'], seen });
-    expect(state.gate).toBeUndefined();
+    const { gate, health } = decision({ ...stopped, fleet: ['failed', 'failed', 'old'], seen });
+    expect(gate).toBeUndefined();
     expect(health.reason).toBe('RollingOut');
   });
 
@@ -364,6 +363,6 @@ describe('late joiners', () => {
     const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
     const { post, figures } = decision({ fleet: ['there', 'there', 'old'], started: ended, stages: [canary] });
     expect(post).toEqual([]);
-    expect(figures().skippedReasons).toMatchObject([{ reason: 'NoStage', count: 1 }]);
+    expect(figures.skippedReasons).toMatchObject([{ reason: 'NoStage', count: 1 }]);
   });
 });

@@ -118,7 +118,7 @@ export function outcome(inForce: InForce): Outcome {
 
 export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
   const { post, health, essentials, figures, header, changes, started } = decided(bench, { nowMs, ...seen });
-  const { collectors, tasks } = figures();
+  const { collectors, tasks } = figures;
   const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
   const inFlight = tasks.filter(({ endTime }) => endTime === undefined);
   return {

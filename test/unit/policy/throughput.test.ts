@@ -30,8 +30,7 @@ describe('the estimated end', () => {
   const entries = [ended('1', 0), ended('2', 2)];
   const atTarget = (index: number) => (index < 2 ? { collectorVersion: target } : {});
   const bench = (more: object = {}) => new PolicyBench({ collectors: fleetOf(30, atTarget), entries, ...more });
-  const endOf = (seen: Seen, of = bench()) =>
-    decided(of, { nowMs, ...seen }).figures().rollout?.estimatedCompletionTime;
+  const endOf = (seen: Seen, of = bench()) => decided(of, { nowMs, ...seen }).figures.rollout?.estimatedCompletionTime;
 
   test('is the present plus the time for 28 collectors at two in six minutes', () => {
     expect(Date.parse(endOf({}) ?? '')).toBe(wallMs + 84 * minuteMs);
