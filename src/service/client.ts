@@ -25,7 +25,7 @@ import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './jobs/
 import type { Answer, Call, CallOptions, Decode } from './requests/call.ts';
 import { Exchange, type ExchangeOptions } from './requests/exchange.ts';
 import { JobSession } from './requests/job-session.ts';
-import { TransportError } from './transport/transport.ts';
+import { TransportError } from './transport/transport-failure.ts';
 
 const upgradesPath = '/v1/collectors/upgrades';
 

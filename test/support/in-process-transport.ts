@@ -4,15 +4,14 @@
 
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import {
-  type BodyReceiver,
-  type ResponseHead,
-  type Transport,
-  TransportError,
-  type TransportRequest,
-  type TransportResponse,
+import type {
+  BodyReceiver,
+  ResponseHead,
+  Transport,
+  TransportRequest,
+  TransportResponse,
 } from '../../src/service/transport/transport.ts';
-import { asTransportError } from '../../src/service/transport/transport-failure.ts';
+import { asTransportError, TransportError } from '../../src/service/transport/transport-failure.ts';
 
 /** Returns the simulated service of an origin; undefined for an unknown host. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;

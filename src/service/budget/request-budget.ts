@@ -5,7 +5,6 @@
 
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { type Histogram, type Metrics, noMetrics } from '../../base/metrics.ts';
 import { type Answered, GrantedSlot } from './granted-slot.ts';
@@ -40,13 +39,9 @@ const pollCycleMs = 15_000;
 /** Wait in ms after a failed test connection. */
 const probeRestMs = 1_000;
 
-export class BudgetFullError extends LogfleetError {
+export class BudgetFullError extends Error {
   override readonly name = 'BudgetFullError';
-
-  constructor() {
-    const message = `more than ${maxWaiting} requests to the service are waiting`;
-    super({ code: 'service.budgetFull', message, handling: { kind: 'backoff' }, reason: 'RequestBudgetFull' });
-  }
+  override readonly message = `more than ${maxWaiting} requests to the service are waiting`;
 }
 
 /** First waiting request of a class. */

@@ -2,7 +2,6 @@
  * Right to send requests to the service. Only the leader has this right (L1). Each write of a request needs a
  * `Departure`, which `depart` creates after it has checked the right.
  */
-import { LogfleetError } from '../../base/errors.ts';
 
 /** Uninterrupted period in which this process is the leader. */
 export interface Term {
@@ -20,13 +19,9 @@ export interface SendRight {
 }
 
 /** The request was not sent, because this process is not the leader. */
-export class NotLeadingError extends LogfleetError {
+export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError';
-
-  constructor() {
-    const message = 'this process is no longer the leader: another process may send requests in its place';
-    super({ code: 'service.notLeading', message, handling: { kind: 'backoff' }, reason: 'NotLeading' });
-  }
+  override readonly message = 'this process is no longer the leader: another process may send requests in its place';
 }
 
 /** Proves that the right to send was checked right before a request was written. */

@@ -1,16 +1,11 @@
 /** Reads the members of a JSON document from the service. `null` counts as missing. A wrong type is a `DecodeError`. */
 
-import { LogfleetError } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
 /** Error for an invalid answer. The message contains the JSON path of the invalid value, never the value. */
-export class DecodeError extends LogfleetError {
+export class DecodeError extends Error {
   override readonly name = 'DecodeError';
-
-  constructor(message: string, cause?: unknown) {
-    super({ code: 'service.answer.invalid', message, handling: { kind: 'backoff' }, reason: 'AnswerInvalid', cause });
-  }
 }
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -22,7 +17,7 @@ export function decodeDocument(body: Uint8Array): Members {
   try {
     document = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   } catch (error) {
-    throw new DecodeError(`the body is not JSON, or is truncated (${body.length} bytes)`, error);
+    throw new DecodeError(`the body is not JSON, or is truncated (${body.length} bytes)`, { cause: error });
   }
   return membersAt(document, 'the body');
 }

@@ -4,7 +4,6 @@
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
@@ -32,13 +31,8 @@ export interface BodySink<T> {
 }
 
 /** The receiver paused the answer for too long. */
-export class HeldUpError extends LogfleetError {
+export class HeldUpError extends Error {
   override readonly name = 'HeldUpError';
-
-  constructor() {
-    const message = `held up for ${heldUpMs} ms`;
-    super({ code: 'service.heldUp', message, handling: { kind: 'backoff' }, reason: 'DestinationSlow' });
-  }
 }
 
 export class AnswerStream<T> implements BodyReceiver {
@@ -105,7 +99,8 @@ export class AnswerStream<T> implements BodyReceiver {
   }
 
   async #holdUp(drained: Promise<void>): Promise<void> {
-    if (this.#waits++ === 0) this.#setTimer(heldUpMs, () => this.#giveUp.abort(new HeldUpError()));
+    if (this.#waits++ === 0)
+      this.#setTimer(heldUpMs, () => this.#giveUp.abort(new HeldUpError(`held up for ${heldUpMs} ms`)));
     await drained;
     if (--this.#waits > 0) return;
     this.#movedAtMs = this.#clock.monotonic();

@@ -19,9 +19,9 @@ import {
   connectDeadlineMs,
   type ResponseHead,
   type Transport,
-  TransportError,
   type TransportResponse,
 } from '../transport/transport.ts';
+import { TransportError } from '../transport/transport-failure.ts';
 import { AnswerStream } from './answer-stream.ts';
 import type { Answer, Call, Reading } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';

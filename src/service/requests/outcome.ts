@@ -8,7 +8,7 @@ import { BudgetFullError } from '../budget/request-budget.ts';
 import { NotLeadingError } from '../budget/send-right.ts';
 import { DecodeError } from '../json/json-members.ts';
 import { DeadlineError } from '../transport/deadline.ts';
-import { TransportError, type TransportFailure } from '../transport/transport.ts';
+import { TransportError, type TransportFailure } from '../transport/transport-failure.ts';
 import { HeldUpError } from './answer-stream.ts';
 import { jobOperations, type Operation } from './operation.ts';
 import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode } from './service-code.ts';

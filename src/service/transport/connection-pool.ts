@@ -5,7 +5,8 @@ import type { Clock } from '../../base/clock.ts';
 import { Connection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
 import type { Dialer } from './dialer.ts';
-import { connectDeadlineMs, TransportError } from './transport.ts';
+import { connectDeadlineMs } from './transport.ts';
+import { TransportError } from './transport-failure.ts';
 
 /**
  * Maximum number of connections. It is the maximum number of concurrent requests of the service (section 8 of

@@ -6,7 +6,8 @@ import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { SecureSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
-import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import type { TransportRequest, TransportResponse } from './transport.ts';
+import { TransportError } from './transport-failure.ts';
 
 /** Time in ms after which an unused connection is closed. */
 const idleTimeoutMs = 20_000;

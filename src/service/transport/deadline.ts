@@ -1,15 +1,10 @@
 /** Runs an asynchronous operation with a deadline, by the clock that the caller passes. */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
 
 /** Abort reason of a request whose answer took too long. */
-export class DeadlineError extends LogfleetError {
+export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
-
-  constructor(message: string) {
-    super({ code: 'service.deadline', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
-  }
 }
 
 /**
@@ -23,14 +18,12 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const controller = new AbortController();
-  const timer = clock.after(deadlineMs, () => controller.abort(new DeadlineError(`not done within ${deadlineMs} ms`)));
-  const onAbort = () => controller.abort(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const deadline = new AbortController();
+  const timer = clock.after(deadlineMs, () => deadline.abort(new DeadlineError(`not done within ${deadlineMs} ms`)));
+  const either = AbortSignal.any(signal ? [deadline.signal, signal] : [deadline.signal]);
   try {
-    return await unlessAborted(controller.signal, work(controller.signal));
+    return await unlessAborted(either, work(either));
   } finally {
     timer.cancel();
-    signal?.removeEventListener('abort', onAbort);
   }
 }

@@ -10,8 +10,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Client } from 'undici';
 import { bareHost, type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { GatheringSocket } from './gathering-socket.ts';
-import { TransportError } from './transport.ts';
-import { asTransportError } from './transport-failure.ts';
+import { asTransportError, TransportError } from './transport-failure.ts';
 
 export interface DialerOptions {
   readonly caCertificates: string | undefined;

@@ -1,8 +1,8 @@
 /** Creates the answer to one request from the events that undici emits. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
-import { asTransportError } from './transport-failure.ts';
+import type { ResponseHead, TransportRequest, TransportResponse } from './transport.ts';
+import { asTransportError, TransportError } from './transport-failure.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

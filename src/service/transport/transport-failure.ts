@@ -1,7 +1,7 @@
-/** Maps error codes of sockets, TLS and undici to `TransportFailure`s. */
-import { TransportError, type TransportFailure } from './transport.ts';
+/** Error of a request that got no answer. Error codes of sockets, TLS and undici tell the reason. */
 
-const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
+/** Reasons why a request got no answer, with their error codes. */
+const codes = {
   nameNotFound: ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'],
   refused: ['ECONNREFUSED'],
   notReachable: ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'ETIMEDOUT'],
@@ -13,11 +13,26 @@ const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
   certificateExpired: ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'],
   certificateForAnother: ['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'],
   tlsFailed: ['EPROTO'],
+  proxyFailed: [],
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
   // The parser of undici throws errors without a code, so the name `HTTPParserError` is listed here.
   answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
-};
+  answerTooLarge: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type TransportFailure = keyof typeof codes;
+
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly failure: TransportFailure;
+
+  constructor(failure: TransportFailure, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.failure = failure;
+  }
+}
+
 const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(
   Object.entries(codes).flatMap(([failure, all]) => all.map((code) => [code, failure as TransportFailure])),
 );

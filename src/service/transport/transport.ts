@@ -4,7 +4,6 @@
  *
  * `beforeWrite` runs right before the first byte is written. If it throws or was not called, the request was not sent.
  */
-import { LogfleetError } from '../../base/errors.ts';
 import type { Departure } from '../budget/send-right.ts';
 
 /** Maximum time in ms to establish a connection, also through a proxy. */
@@ -77,35 +76,4 @@ export interface Transport {
   drain(): Promise<void>;
   /** Accepts no further requests and closes every socket immediately. */
   close(): Promise<void>;
-}
-
-/** Reason why a request got no answer. If the reason is listed before `closed`, the request was not sent. */
-export type TransportFailure =
-  | 'nameNotFound'
-  | 'refused'
-  | 'notReachable'
-  | 'proxyFailed'
-  | 'certificateUnknown'
-  | 'certificateExpired'
-  | 'certificateForAnother'
-  | 'tlsFailed'
-  | 'closed'
-  | 'connectionLost'
-  | 'answerTooLarge'
-  | 'answerMalformed';
-
-export class TransportError extends LogfleetError {
-  override readonly name = 'TransportError';
-  readonly failure: TransportFailure;
-
-  constructor(failure: TransportFailure, message: string, cause?: unknown) {
-    super({
-      code: `transport.${failure}`,
-      message,
-      handling: { kind: 'backoff' },
-      reason: 'ServiceUnreachable',
-      cause,
-    });
-    this.failure = failure;
-  }
 }

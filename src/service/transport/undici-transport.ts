@@ -4,7 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+import { TransportError } from './transport-failure.ts';
 
 /**
  * Maximum number of times that a request changes to another connection, because its connection broke before the write.

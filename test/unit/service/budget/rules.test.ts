@@ -3,8 +3,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { marginBounds } from '../../../../src/service/budget/path-margin.ts';
-import { RequestBudget, type RequestBudgetOptions } from '../../../../src/service/budget/request-budget.ts';
+import {
+  BudgetFullError,
+  RequestBudget,
+  type RequestBudgetOptions,
+} from '../../../../src/service/budget/request-budget.ts';
 import type { KeyBudget, RequestClass, Slot } from '../../../../src/service/budget/request-slot.ts';
+import { NotLeadingError } from '../../../../src/service/budget/send-right.ts';
 import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { type Fate, Wire } from './wire.ts';
@@ -608,7 +613,7 @@ describe('L1: the right to send', () => {
   it('is checked at the write: a slot granted before the loss of the right stays unused', async () => {
     const [slot] = await granted(1);
     right.end();
-    expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
+    expect(() => slot?.started()).toThrow(NotLeadingError);
     slot?.release();
     expect(wire.seen).toEqual([]);
   });
@@ -625,16 +630,16 @@ describe('L1: the right to send', () => {
     const [slot] = await granted(1);
     right.end();
     right.begin(clock.monotonic());
-    expect(() => slot?.started()).toThrow(expect.objectContaining({ code: 'service.notLeading' }));
+    expect(() => slot?.started()).toThrow(NotLeadingError);
   });
 
   it('rejects all waiting and later requests when it is lost', async () => {
     const waiting = Array.from({ length: 12 }, () => wire.call('a', key, 'listing').catch((error: unknown) => error));
     right.end();
     await clock.advance(2_000);
-    const codes = (await Promise.all(waiting)).map((outcome) => (outcome as { code?: string }).code ?? 'sent');
-    expect(codes).toEqual(Array.from({ length: 12 }, () => 'service.notLeading'));
-    await expect(key.acquire({ class: 'keepAlive' })).rejects.toMatchObject({ code: 'service.notLeading' });
+    const outcomes = await Promise.all(waiting);
+    expect(outcomes).toEqual(Array.from({ length: 12 }, () => expect.any(NotLeadingError)));
+    await expect(key.acquire({ class: 'keepAlive' })).rejects.toBeInstanceOf(NotLeadingError);
     expect(wire.seen).toEqual([]);
   });
 });
@@ -732,10 +737,7 @@ describe('waiting requests', () => {
 
   it('rejects a request when too many wait', async () => {
     call(20_004);
-    await expect(key.acquire({ class: 'keepAlive' })).rejects.toMatchObject({
-      code: 'service.budgetFull',
-      handling: { kind: 'backoff' },
-    });
+    await expect(key.acquire({ class: 'keepAlive' })).rejects.toBeInstanceOf(BudgetFullError);
     await clock.advance(1_005);
     const later = key.acquire({ class: 'keepAlive' });
     await clock.advance(1_005);

@@ -9,13 +9,8 @@ import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
 import { BudgetFullError } from '../../../../src/service/budget/request-budget.ts';
 import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../../../src/service/budget/request-slot.ts';
 import { depart, NotLeadingError, type SendRight, type Term } from '../../../../src/service/budget/send-right.ts';
-import {
-  type Transport,
-  TransportError,
-  type TransportFailure,
-  type TransportRequest,
-  type TransportResponse,
-} from '../../../../src/service/transport/transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../../../src/service/transport/transport.ts';
+import { TransportError, type TransportFailure } from '../../../../src/service/transport/transport-failure.ts';
 import { everlastingRight } from '../../../support/send-rights.ts';
 
 export interface AnswerStep {
