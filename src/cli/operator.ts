@@ -17,14 +17,14 @@ import { ExportReconciler, type ExportReconcilerOptions } from '../export/export
 import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { notificationCounter } from '../notifications/notifier.ts';
-import { PolicyReconciler } from '../policy/policy-reconciler.ts';
+import { PolicyReconciler, type PolicyReconcilerOptions } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
 import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
 import { type Connect, connectOverTls } from '../service/connect.ts';
 import type { CommandContext } from './context.ts';
 import { packageVersion } from './version.ts';
 
-export interface OperatorOptions extends Ports {
+export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'decide'> {
   readonly host: Host;
   readonly connect: Connect;
   readonly settings?: Partial<PolicySettings>;

@@ -31,11 +31,17 @@ const oracles: readonly Oracle[] = [
   statusViolations,
   restViolations,
   boundViolations,
+  purityViolations,
   convergenceViolations,
 ];
 
 export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
+}
+
+/** Checks that decisions read a frozen snapshot and give back plain data. */
+function purityViolations({ impurities }: HistoryRecord): string[] {
+  return impurities.map((why) => `purity: ${why}`);
 }
 
 /** Checks that after the last fault, each policy becomes complete, or its status says why not. */

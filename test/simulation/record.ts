@@ -156,5 +156,7 @@ export interface HistoryRecord {
    */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
+  /** Reasons why decisions were not pure. */
+  readonly impurities: readonly string[];
   readonly endMs: number;
 }

@@ -14,6 +14,7 @@ import type {
   WatchResponse,
 } from '../../src/host/kubernetes/kube-api.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import type { decide } from '../../src/policy/decide.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connect.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
@@ -44,6 +45,8 @@ export interface SimulatedProcessOptions {
   readonly service: InProcessService;
   readonly observer: ProcessObserver;
   readonly settings: Partial<PolicySettings>;
+  /** Replaces `decide` of policies. */
+  readonly decide?: typeof decide;
   readonly seed: number;
   readonly leaderElection: boolean;
   /** Offset of the process's wall clock in ms. */
@@ -90,6 +93,7 @@ export class SimulatedProcess {
       ...surroundings,
       host: this.host,
       settings,
+      ...(options.decide && { decide: options.decide }),
       ...(options.exports === undefined ? {} : { exports: options.exports(this.#gate) }),
       connect: connectWith({ clock, metrics, userAgent: 'logfleet/test', transport }),
     });

@@ -7,10 +7,13 @@ import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { seededRandom } from '../../src/base/random.ts';
+import { type Decision, decide } from '../../src/policy/decide.ts';
+import type { DecideInput } from '../../src/policy/decide-input.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo } from '../support/memory-api-server.ts';
 import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
+import { checkedDecide } from '../support/pure-decide.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { policiesPath, policyDefaults, secretManifest, secretsPath, serviceOrigin } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
@@ -46,6 +49,8 @@ const upgradesPath = '/v1/collectors/upgrades';
  * longer wait for them.
  */
 const heardWithinMs = 2_000;
+/** One of this number of decisions is checked for purity, because the check takes longer than the decision. */
+const checkedShare = 10;
 
 interface StoredLedger {
   readonly owner: { readonly uid: string };
@@ -72,6 +77,8 @@ export class SimulationWorld {
   readonly #dueKills = new Map<SimulatedProcess, DueKill>();
   readonly #deaths: Death[] = [];
   #names = 0;
+  #decisions = 0;
+  readonly #impurities: string[] = [];
   #calm = false;
   readonly #journal: JournalEntry[] = [];
   readonly #posts: PostRecord[] = [];
@@ -209,6 +216,7 @@ export class SimulationWorld {
         divert: (request) => this.#divert(request),
       },
       settings: this.#plan.settings,
+      decide: (input) => this.#decide(input),
       seed: this.#plan.seed + 100 * this.#names,
       leaderElection: this.#plan.leaderElection,
       skewMs: this.#plan.skewMs * (this.#names % 2 === 0 ? -1 : 1),
@@ -291,8 +299,20 @@ export class SimulationWorld {
       largestShardBytes: this.#largestShardBytes,
       convergedAtMs,
       missing,
+      impurities: this.#impurities,
       endMs: this.clock.monotonic(),
     };
+  }
+
+  /** Decides like the operator, and checks each tenth decision. */
+  #decide(input: DecideInput): Decision {
+    if (this.#decisions++ % checkedShare !== 0) return decide(input);
+    try {
+      return checkedDecide(input);
+    } catch (error) {
+      this.#impurities.push(String(error));
+      return decide(input);
+    }
   }
 
   end(): void {

@@ -162,7 +162,7 @@ export class PolicyMemberIndex {
   }
 
   /** Returns the number of the policy's collectors by version. */
-  countVersions(): Map<string, number> {
+  countVersions(): ReadonlyMap<string, number> {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 

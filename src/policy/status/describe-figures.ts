@@ -185,7 +185,7 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 function versionsNow(memberIndex: MemberView, pending: PendingChanges): ReadonlyMap<string, number> {
-  const counts = memberIndex.countVersions();
+  const counts = new Map(memberIndex.countVersions());
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
   for (const { collectorId, ending, open, back } of pending.entries()) {
     if (open) continue;

@@ -4,7 +4,10 @@ import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { pausedByOf } from '../../../src/controller/pauses.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
+import { describeCounts } from '../../../src/policy/status/describe-figures.ts';
+import type { UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 import {
+  claimant,
   endedEntry,
   epochMs,
   minuteMs,
@@ -131,6 +134,31 @@ describe('a new target during a rollout', () => {
     bench.listing.show(2 * graceMs, fleetOf(2));
     bench.sync();
     expect(posts(decided(bench, { nowMs: 2 * graceMs }))).toEqual(['1']);
+  });
+
+  test.each<[string, () => PolicyBench, Partial<UpgradeTask>]>([
+    ['a former attempt is removed', inMidRollout, { toVersion: newerVersion, status: 'succeeded' }],
+    [
+      'another policy takes precedence for a collector whose upgrade ends',
+      () => {
+        const bench = new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] });
+        bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
+        bench.ownership.claim('policy-b', '1');
+        bench.sync();
+        return bench;
+      },
+      { status: 'succeeded' },
+    ],
+    [
+      'the service no longer lists a collector whose upgrade ends',
+      () => new PolicyBench({ entries: [openEntry()] }),
+      { status: 'failed' },
+    ],
+  ])('H3: the status shows the counts that hold after the decision is stored: %s', (_, begin, more) => {
+    const bench = begin();
+    const decision = decided(bench, { tasks: new Map([['1', task(more)]]) });
+    bench.write(decision);
+    expect(decision.figures.collectors).toEqual(describeCounts(bench.memberIndex.counts, bench.memberIndex.matched));
   });
 
   test('removes a former attempt that is withdrawn, too', () => {

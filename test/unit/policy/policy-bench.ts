@@ -9,7 +9,7 @@ import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
 import { admit } from '../../../src/policy/attempts/admission.ts';
 import type { PostOutcome } from '../../../src/policy/attempts/attempt.ts';
-import { type Decision, decide, type FiguresNow } from '../../../src/policy/decide.ts';
+import type { Decision, FiguresNow } from '../../../src/policy/decide.ts';
 import type { DecideInput, ListingView, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { ClaimedMembers } from '../../../src/policy/members/kept-member-index.ts';
@@ -18,6 +18,7 @@ import type { ListedRows, PolicyMemberIndex } from '../../../src/policy/members/
 import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts';
 import { MaintenanceCalendar, type WindowsNow } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
+import { checkedDecide } from '../../support/pure-decide.ts';
 import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec } from './builders.ts';
 
 export const policyUid = 'policy-a';
@@ -171,7 +172,7 @@ export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly po
 export type DecidedWithFigures = Decision & { readonly figures: FiguresNow };
 
 export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures {
-  const { figures, ...decision } = decide(inputOf(bench, seen));
+  const { figures, ...decision } = checkedDecide(inputOf(bench, seen));
   assert(figures !== undefined, 'the counts are due');
   return { ...decision, figures };
 }
