@@ -5,8 +5,9 @@
  * - Each Event is also written to the log.
  * - Callers never wait for an Event, and never fail because of it.
  * - If a message is repeated within ten minutes, the count of the first Event increases.
- * - The queue holds 200 Events. Further Events are dropped and counted. There is no other limit, because a resource
- *   causes an Event only when its state changes, and failed work is retried with growing delays.
+ * - For each resource, 25 Events are published immediately, and then one every 12 s. The queue holds 200 Events. Further
+ *   Events are dropped and counted. The limit is needed because a service that fails every second request changes the
+ *   state of a resource several times a minute.
  */
 
 import { apiVersion } from '../../api/kinds.ts';
@@ -24,6 +25,8 @@ import { fieldManager } from './status-writer.ts';
 const maxQueued = 200;
 const maxRemembered = 1_000;
 const aggregationMs = 600_000;
+const burst = 25;
+const intervalMs = 12_000;
 const attempts = 3;
 const maxNoteLength = 1_024;
 const maxReasonLength = 128;
@@ -56,6 +59,8 @@ export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
   readonly #dropped: Counter;
   readonly #series = new Map<string, Series>();
+  /** For each resource, by its uid: monotonic time in ms until which its Events use up the allowed rate. */
+  readonly #usedUntilMs = new Map<string, number>();
   readonly #queue: Series[] = [];
   readonly #stopped = new AbortController();
   #delivery: Promise<void> | undefined;
@@ -72,8 +77,20 @@ export class EventRecorder implements EventSink {
   publish(owner: OwnerRef, event: ResourceEvent): void {
     this.#logEvent(owner, event);
     this.#options.onEvent?.(owner, event);
+    if (!this.#isAllowed(owner)) {
+      this.#dropped.add({ cause: 'rate' });
+      return;
+    }
     const series = this.#seriesOf(owner, event);
     if (!series.queued) this.#enqueue(series);
+  }
+
+  #isAllowed({ uid }: OwnerRef): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    const usedUntilMs = Math.max(nowMs, this.#usedUntilMs.get(uid) ?? 0) + intervalMs;
+    if (usedUntilMs > nowMs + burst * intervalMs) return false;
+    remember(this.#usedUntilMs, uid, usedUntilMs);
+    return true;
   }
 
   #logEvent({ kind, namespace, name }: OwnerRef, { type, reason, message }: ResourceEvent): void {
@@ -106,7 +123,6 @@ export class EventRecorder implements EventSink {
     const now = clock.monotonic();
     const key = JSON.stringify([owner.uid, message.type, message.reason, message.message]);
     const known = this.#series.get(key);
-    this.#series.delete(key);
     const time = microTime(clock.now());
     const last = { lastTime: time, lastAtMs: now };
     let series: Series;
@@ -116,10 +132,7 @@ export class EventRecorder implements EventSink {
       const name = `${owner.name.slice(0, 200)}.${randomHex(random, 16)}`;
       series = { owner, message, name, firstTime: time, ...last, count: 1, created: false, queued: false };
     }
-    this.#series.set(key, series);
-    // The first entry is the least recently used one.
-    const [oldest] = this.#series.keys();
-    if (this.#series.size > maxRemembered && oldest !== undefined) this.#series.delete(oldest);
+    remember(this.#series, key, series);
     return series;
   }
 
@@ -192,4 +205,12 @@ export class EventRecorder implements EventSink {
       ...(count > 1 ? { series: { count, lastObservedTime: lastTime } } : {}),
     };
   }
+}
+
+/** Sets an entry of a map. If the map has more than `maxRemembered` entries, removes the entry that was set first. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest);
 }

@@ -77,6 +77,22 @@ test('a repeated Event increases its count until ten minutes pass without it', a
   expect(events(at).map(({ series }) => series?.count)).toEqual([3, undefined]);
 });
 
+test.each(['new', 'repeated'])('one resource gets 25 %s Events at once and then one in 12 s', async (which) => {
+  const at = setting();
+  const publish = (number: number) =>
+    at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: which === 'new' ? `${number}` : '' });
+  const written = () => events(at).reduce((sum, { series }) => sum + (series?.count ?? 1), 0);
+  for (let number = 0; number < 100; number++) publish(number);
+  await at.world.clock.advance(1_000);
+  expect(written()).toBe(25);
+  at.recorder.publish(ownerOf(createPolicy(at.world, 'second')), { type: 'Normal', reason: 'Quiet', message: 'heard' });
+  await at.world.clock.advance(11_000);
+  expect(written()).toBe(26);
+  for (let number = 100; number < 103; number++) publish(number);
+  await at.world.clock.advance(1_000);
+  expect(written()).toBe(27);
+});
+
 test('publishing never waits, and memory is bounded while the server does not answer', async () => {
   const at = setting();
   at.world.server.onRequest = () => ({ kind: 'stall', when: 'before' });
