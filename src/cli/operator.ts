@@ -17,8 +17,8 @@ import { ExportReconciler, type ExportReconcilerOptions } from '../export/export
 import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { notificationCounter } from '../notifications/notifier.ts';
+import type { PolicySettings } from '../policy/attempts/settings.ts';
 import { PolicyReconciler, type PolicyReconcilerOptions } from '../policy/policy-reconciler.ts';
-import type { PolicySettings } from '../policy/settings.ts';
 import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
 import { type Connect, connectOverTls } from '../service/connect.ts';
 import type { CommandContext } from './context.ts';

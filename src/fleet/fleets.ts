@@ -19,6 +19,13 @@ export interface FleetsOptions {
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
+/** An account with its collector list, and the ownership table of its service. */
+export interface Bound {
+  readonly account: Account;
+  readonly listing: FleetListing;
+  readonly ownership: Ownership;
+}
+
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();

@@ -12,10 +12,10 @@ import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
-import { rolloutStarted, stageEvents } from './ledger/rollout-header.ts';
 import type { PolicyRuntime } from './policy-runtime.ts';
 import type { NextBuild } from './rollout/target.ts';
 import { healthOf } from './status/health.ts';
+import { rolloutStarted, stageEvents } from './status/rollout-events.ts';
 import { staysUntilClaimed, stillHolds } from './status/shown-verdict.ts';
 
 export class Applier {

@@ -13,8 +13,18 @@ import { sameValue } from '../base/canonical-text.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { isoTime } from '../controller/status-text.ts';
+import { admit } from './admission/admission.ts';
+import { planReads, type ReadPlan } from './admission/read-plan.ts';
+import { refusalOfAll } from './admission/start-rules.ts';
 import type { AnalysisOrder } from './analysis/message-counter.ts';
-import { admit } from './attempts/admission.ts';
+import type { Asked } from './attempts/service-binding.ts';
+import type { DurationSample } from './attempts/upgrade-duration.ts';
+import type { Entry, LedgerChange, LedgerHeader } from './ledger/ledger.ts';
+import { headerAfter, needsLedger } from './ledger/rollout-header.ts';
+import { PendingChanges } from './members/pending-changes.ts';
+import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
+import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
+import type { DecideInput } from './rollout/decide-input.ts';
 import {
   evaluateAttempts,
   evaluateEndings,
@@ -22,22 +32,12 @@ import {
   forgetUnselected,
   forgive,
   selectionAfter,
-} from './attempts/evidence.ts';
-import { planReads, type ReadPlan } from './attempts/read-plan.ts';
-import { refusalOfAll } from './attempts/start-rules.ts';
-import type { DurationSample } from './attempts/upgrade-duration.ts';
-import type { DecideInput } from './decide-input.ts';
-import type { Entry, LedgerChange, LedgerHeader } from './ledger/ledger.ts';
-import { headerAfter, needsLedger } from './ledger/rollout-header.ts';
-import { PendingChanges } from './members/pending-changes.ts';
-import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
-import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
+} from './rollout/evidence.ts';
 import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout/rollout-state.ts';
-import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
-import type { Asked } from './service-binding.ts';
 import { describeEssentials, type Essentials, type EssentialsInput } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
+import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './status/rollout-wait.ts';
 import { verdicts } from './status/status-publisher.ts';
 
 /** Counts, lists and estimated end for the policy's status. */

@@ -1,23 +1,13 @@
 /** Objects that all policies of this process share. */
-import type { Accounts } from '../account/accounts.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
-import type { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
+import type { BindingEnvironment } from './attempts/service-binding.ts';
+import type { PolicySettings } from './attempts/settings.ts';
 import { type EndingKind, type Entry, endingKinds } from './ledger/ledger.ts';
 import type { ClaimTurns } from './members/claim-turns.ts';
-import type { PolicySettings } from './settings.ts';
 
-export interface PolicyEnvironment {
+export interface PolicyEnvironment extends BindingEnvironment {
   readonly host: Host;
-  /**
-   * Accounts of the log service. All policies share them, so that each user of the service has only one request budget.
-   */
-  readonly accounts: Accounts;
-  readonly fleets: Fleets;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly settings: PolicySettings;
   readonly turns: ClaimTurns;
   readonly attempts: AttemptCounter;

@@ -7,12 +7,12 @@ import { type Reconciler, type Result, requeue, settled } from '../controller/re
 import { Fleets } from '../fleet/fleets.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
 import { Applier } from './apply.ts';
+import { type PolicySettings, policySettings } from './attempts/settings.ts';
 import { decide } from './decide.ts';
 import { Gatherer, type Ready, type Unready } from './gather.ts';
 import { ClaimTurns } from './members/claim-turns.ts';
 import { AttemptCounter, type PolicyEnvironment } from './policy-environment.ts';
 import { PolicyRuntime } from './policy-runtime.ts';
-import { type PolicySettings, policySettings } from './settings.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
 /**

@@ -2,9 +2,11 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { pausedByOf } from '../controller/pauses.ts';
+import type { Bound } from '../fleet/fleets.ts';
 import type { OwnerRef } from '../host/host.ts';
 import { MessageCounter } from './analysis/message-counter.ts';
 import { Posting, type PostingPolicy } from './attempts/posting.ts';
+import { ServiceBinding } from './attempts/service-binding.ts';
 import { TaskReadings } from './attempts/task-reading.ts';
 import { UpgradeDuration } from './attempts/upgrade-duration.ts';
 import { KeptLedger } from './ledger/kept-ledger.ts';
@@ -13,7 +15,6 @@ import { KeptMemberIndex } from './members/kept-member-index.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { asksToAbort } from './rollout/annotation-actions.ts';
 import { KeptCalendar } from './schedule/maintenance-calendar.ts';
-import { type Bound, ServiceBinding } from './service-binding.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
 /** Time in ms for which answers to upgrade requests are collected before they are stored together. */

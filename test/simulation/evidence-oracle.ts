@@ -1,7 +1,7 @@
 /** Checks that the operator repeats an upgrade only when collector lists show that it is needed (U3, U6, U8). */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
-import { policySettings } from '../../src/policy/settings.ts';
+import { policySettings } from '../../src/policy/attempts/settings.ts';
 import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';

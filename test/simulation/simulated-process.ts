@@ -14,8 +14,8 @@ import type {
   WatchResponse,
 } from '../../src/host/kubernetes/kube-api.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
 import type { decide } from '../../src/policy/decide.ts';
-import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connect.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';

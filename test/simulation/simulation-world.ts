@@ -8,7 +8,7 @@ import type { CollectorVersionPolicyStatus } from '../../src/api/generated/colle
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { type Decision, decide } from '../../src/policy/decide.ts';
-import type { DecideInput } from '../../src/policy/decide-input.ts';
+import type { DecideInput } from '../../src/policy/rollout/decide-input.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo } from '../support/memory-api-server.ts';
 import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';

@@ -5,9 +5,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../src/base/assert.ts';
 import { type Decision, decide } from '../../src/policy/decide.ts';
-import type { DecideInput, ListingView } from '../../src/policy/decide-input.ts';
 import type { LedgerView } from '../../src/policy/ledger/ledger.ts';
 import type { MemberView } from '../../src/policy/members/policy-member-index.ts';
+import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-input.ts';
 
 /**
  * Result of each member of a view. The operator never changes a `constant` result, but it changes a `changing` result

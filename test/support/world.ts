@@ -12,7 +12,7 @@ import { type Random, seededRandom } from '../../src/base/random.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
-import type { PolicySettings } from '../../src/policy/settings.ts';
+import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
 import { connectWith } from '../../src/service/connect.ts';
 import { InProcessTransport } from './in-process-transport.ts';
 import { MemoryApiServer } from './memory-api-server.ts';

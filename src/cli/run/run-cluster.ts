@@ -9,7 +9,7 @@ import type { ClusterConnection } from '../../host/kubernetes/cluster-connection
 import { KubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
 import { Notifier } from '../../notifications/notifier.ts';
 import { sendNotification } from '../../notifications/webhook.ts';
-import { settingsForGrace } from '../../policy/settings.ts';
+import { settingsForGrace } from '../../policy/attempts/settings.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { createLogger } from '../logging.ts';

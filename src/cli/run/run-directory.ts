@@ -9,7 +9,7 @@ import { type AnyResource, kindNames } from '../../api/kinds.ts';
 import { counted } from '../../base/number-text.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../host/directory/directory-host.ts';
-import { settingsForGrace } from '../../policy/settings.ts';
+import { settingsForGrace } from '../../policy/attempts/settings.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { secretFromVariables } from '../given-manifests.ts';

@@ -11,8 +11,8 @@ import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { bounded } from '../../controller/status-text.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
+import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
-import type { PolicySettings } from '../settings.ts';
 
 const dayMs = 24 * 60 * 60_000;
 

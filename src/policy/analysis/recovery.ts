@@ -12,8 +12,8 @@ import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { isoTime } from '../../controller/status-text.ts';
+import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
-import type { PolicySettings } from '../settings.ts';
 import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 

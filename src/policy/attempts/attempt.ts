@@ -11,7 +11,7 @@
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import type { Attempt, EndingKind, Entry } from '../ledger/ledger.ts';
-import type { PolicySettings } from '../settings.ts';
+import type { PolicySettings } from './settings.ts';
 
 /** Answer to the POST that requests an upgrade. */
 export type PostOutcome =

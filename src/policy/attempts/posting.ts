@@ -5,15 +5,16 @@
  * Invariant: a collector has at most one unanswered request of this process.
  */
 
+import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
 import type { UpgradeService } from '../../service/collectors/upgrade-service.ts';
 import { taskRefusals } from '../../service/requests/service-code.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import type { Entry } from '../ledger/ledger.ts';
-import type { PolicyEnvironment } from '../policy-environment.ts';
-import type { ServiceBinding } from '../service-binding.ts';
 import type { PostOutcome } from './attempt.ts';
+import type { ServiceBinding } from './service-binding.ts';
+import type { PolicySettings } from './settings.ts';
 
 export interface PostingPolicy {
   /**
@@ -30,7 +31,10 @@ export interface PostingPolicy {
 
 export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'doubtBuilds'>;
 
-export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
+export interface PostingEnvironment {
+  readonly clock: Clock;
+  readonly settings: PolicySettings;
+}
 
 /** Upgrades that one decision stored and that are requested next. */
 export interface Batch {

@@ -8,8 +8,8 @@ import { asLogfleetError } from '../../base/errors.ts';
 import { SparseMap } from '../../base/sparse.ts';
 import type { UpgradeService, UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
-import type { ServiceBinding } from '../service-binding.ts';
 import type { PostingPolicy } from './posting.ts';
+import type { ServiceBinding } from './service-binding.ts';
 import type { TaskReads } from './watch-plan.ts';
 
 /** Maximum number of concurrent reads of upgrade tasks. */

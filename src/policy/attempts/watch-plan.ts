@@ -5,8 +5,8 @@
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { Attempt, Entry } from '../ledger/ledger.ts';
-import type { PolicySettings } from '../settings.ts';
 import { evidenceFromMs } from './attempt.ts';
+import type { PolicySettings } from './settings.ts';
 
 /** Reads of one upgrade task by this process. */
 export interface TaskReads {

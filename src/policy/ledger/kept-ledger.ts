@@ -7,9 +7,9 @@
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Bound } from '../../fleet/fleets.ts';
 import type { Ownership } from '../../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
-import type { Bound } from '../service-binding.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { type Beginning, nextRollout, rolloutNumber } from './rollout-header.ts';

@@ -1,18 +1,9 @@
 /** Begins, continues and ends rollouts in the ledger's header. Each new target version begins a rollout. */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
-import { counted, wordFor } from '../../base/number-text.ts';
-import { quietText, verdictOf } from '../analysis/message-analysis.ts';
-import { comparedAfterRollback } from '../analysis/recovery.ts';
-import type { Counts } from '../members/state-counts.ts';
-import {
-  type AnalysisOutcome,
-  emptyTally,
-  type LedgerHeader,
-  type RolloutHistory,
-  type RolloutStop,
-  type StageAnalysis,
-  withNewTally,
-} from './ledger.ts';
+import { emptyTally, type LedgerHeader, type RolloutHistory, type RolloutStop, withNewTally } from './ledger.ts';
+
+/** Numbers of updated and failed collectors. */
+type EndCounts = Pick<RolloutHistory, 'updated' | 'failed'>;
 
 const maxHistory = 10;
 
@@ -36,8 +27,8 @@ export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Numbers of updated and failed collectors at the end of the former rollout. */
-  readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
+  /** Counts at the end of the former rollout. */
+  readonly counts: EndCounts | undefined;
   /** Ended rollouts that are in the policy's status but missing in the ledger, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
@@ -112,7 +103,7 @@ const stopKinds: { readonly [O in RolloutHistory['outcome']]?: RolloutStop['kind
 export interface Progress {
   readonly attempts: number;
   readonly selection: string;
-  readonly counts: Counts;
+  readonly counts: EndCounts;
   /** Whether all collectors run the target version. Failed collectors that `maxFailures` tolerates are ignored. */
   readonly isUpdated: boolean;
   /** Whether the rollout can be marked as completed. */
@@ -136,62 +127,6 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   return { ...withNewTally(next), completedAtMs: wallMs, history };
 }
 
-/** Event for the beginning of a rollout. */
-export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
-  const message = `Rollout ${rolloutId} begins: it upgrades the selected collectors to ${target}.`;
-  return { type: 'Normal', reason: 'RolloutStarted', message } as const;
-}
-
-/** Events for stages that have started or ended. */
-export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
-  const event = (reason: string, message: string) => ({ type: 'Normal', reason, message }) as const;
-  return after.flatMap(({ name, endedAtMs, analysis }) => {
-    const known = before.find((stage) => stage.name === name);
-    const hasEnded = endedAtMs !== undefined && known?.endedAtMs === undefined;
-    const isAnalyzed = analysis?.outcome !== undefined && known?.analysis?.outcome === undefined;
-    const isChecked = analysis?.recovery?.recovered !== known?.analysis?.recovery?.recovered;
-    return [
-      ...(known ? [] : [event('StageStarted', `Stage ${name} of rollout ${rolloutId} begins.`)]),
-      ...(isAnalyzed ? [analyzed(name, analysis, analysis.outcome)] : []),
-      ...(isChecked && analysis ? recoveryEvents(name, analysis) : []),
-      ...(hasEnded ? [event('StageCompleted', `Stage ${name} of rollout ${rolloutId} has ended.`)] : []),
-    ];
-  });
-}
-
-/** Returns the Event that reports the outcome of a stage's message analysis. */
-function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutcome) {
-  const { judged, unjudged } = outcome;
-  const collectors = counted(judged, 'compared collector');
-  const left =
-    unjudged === 0 ? '' : ` ${counted(unjudged, 'collector')} could not be compared with the time before the upgrade.`;
-  switch (verdictOf(outcome)) {
-    case 'Failed': {
-      const message = `Stage ${stage}: of ${collectors}, ${quietText(analysis)}.${left}`;
-      return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
-    }
-    case 'Inconclusive': {
-      const message = `Stage ${stage}: the message analysis has no result, because all collectors sent too few messages before the stage or were upgraded too late.`;
-      return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
-    }
-    case 'Passed': {
-      const message = `Stage ${stage}: ${collectors} ${wordFor(judged, 'sends', 'send')} enough messages since the upgrade.${left}`;
-      return { type: 'Normal', reason: 'StageAnalyzed', message } as const;
-    }
-  }
-}
-
-/** Returns the Event that says whether collectors send logs again after a rollback. */
-function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
-  if (recovered === undefined || !outcome) return [];
-  const compared = comparedAfterRollback(outcome.quietest);
-  const shipping = `${recovered} of ${counted(compared, 'collector')} in status.stages[].analysis.quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback`;
-  const message = `Stage ${stage}: ${compared === 0 ? 'all collectors in status.stages[].analysis.quietest were deleted' : shipping}.`;
-  return recovered === compared
-    ? [{ type: 'Normal', reason: 'CollectorsRecovered', message } as const]
-    : [{ type: 'Warning', reason: 'CollectorsStillQuiet', message } as const];
-}
-
 /** Returns the highest rollout number that the policy's status shows; 0 when it shows none. */
 export function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   return Math.max(...[status?.rollout, ...(status?.history ?? [])].map((one) => rolloutNumber(one?.id)));
@@ -206,7 +141,7 @@ export function rolloutNumber(id: string | undefined): number {
 function endOf(
   header: LedgerHeader,
   outcome: RolloutHistory['outcome'],
-  { updated, failed }: Pick<Counts, 'updated' | 'failed'>,
+  { updated, failed }: EndCounts,
   endedAtMs: number,
 ): RolloutHistory {
   const { rolloutId, target, startedAtMs } = header;

@@ -7,13 +7,14 @@
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
+import type { Clock } from '../../base/clock.ts';
 import { SparseSet } from '../../base/sparse.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
+import type { Bound } from '../../fleet/fleets.ts';
 import type { Ownership } from '../../fleet/ownership.ts';
+import type { PolicySettings } from '../attempts/settings.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { nextRollout } from '../ledger/rollout-header.ts';
-import type { PolicyEnvironment } from '../policy-environment.ts';
-import type { Bound } from '../service-binding.ts';
 import {
   type ListedRows,
   type MemberIndexOptions,
@@ -22,8 +23,13 @@ import {
 } from './policy-member-index.ts';
 import { anchorOf } from './selector.ts';
 
+export interface MemberIndexEnvironment {
+  readonly clock: Clock;
+  readonly settings: PolicySettings;
+}
+
 export class KeptMemberIndex {
-  readonly #environment: Pick<PolicyEnvironment, 'clock' | 'settings'>;
+  readonly #environment: MemberIndexEnvironment;
   readonly #policy: string;
   #members: ClaimedMembers | undefined;
   /** Whether the next decision must build a new index. */
@@ -32,7 +38,7 @@ export class KeptMemberIndex {
   #blank: Ledger | undefined;
 
   /** @param policy uid of the policy whose collectors are indexed */
-  constructor(environment: Pick<PolicyEnvironment, 'clock' | 'settings'>, policy: string) {
+  constructor(environment: MemberIndexEnvironment, policy: string) {
     this.#environment = environment;
     this.#policy = policy;
   }

@@ -2,8 +2,8 @@
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
+import type { PolicySettings } from '../attempts/settings.ts';
 import { type Ending, type Entry, hasFailed } from '../ledger/ledger.ts';
-import type { PolicySettings } from '../settings.ts';
 import type { Counts } from './state-counts.ts';
 
 /**

@@ -10,9 +10,9 @@ import {
   type LedgerView,
   type Tally,
 } from '../ledger/ledger.ts';
-import type { StageCandidate } from '../rollout/stages.ts';
 import type { MemberState } from './member-state.ts';
 import type { MemberView } from './policy-member-index.ts';
+import type { StageCandidate } from './stages.ts';
 import type { Counts, MutableCounts } from './state-counts.ts';
 
 export class PendingChanges {

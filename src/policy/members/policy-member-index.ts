@@ -12,9 +12,8 @@ import { timeZone } from '../../base/time-zone.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
 import { countVersions, type Row } from '../../fleet/fleet-rows.ts';
 import type { Flight, Ownership } from '../../fleet/ownership.ts';
+import type { PolicySettings } from '../attempts/settings.ts';
 import type { Entry, Ledger } from '../ledger/ledger.ts';
-import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from '../rollout/stages.ts';
-import type { PolicySettings } from '../settings.ts';
 import {
   driftSinceMs,
   type MemberContext,
@@ -28,6 +27,7 @@ import {
 } from './member-state.ts';
 import { type PendingMember, PendingOrder } from './pending-order.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
+import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from './stages.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
 export type ListedRows = Pick<FleetListing, 'row' | 'placeOf' | 'orderRevision' | 'observes'>;

@@ -3,8 +3,8 @@
  * take the same time.
  */
 
+import { policySettings } from '../attempts/settings.ts';
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
-import { policySettings } from '../settings.ts';
 
 export class ForecastReads {
   /** Time in ms from the start of an upgrade until a read shows its end. */

@@ -7,10 +7,10 @@
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { restingShare } from '../../fleet/fleet-listing.ts';
+import { workingShare } from '../admission/read-plan.ts';
 import { requestsOfAnalysis, settleMs } from '../analysis/message-analysis.ts';
-import { workingShare } from '../attempts/read-plan.ts';
+import { policySettings } from '../attempts/settings.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
-import { policySettings } from '../settings.ts';
 import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
 

@@ -11,8 +11,8 @@ import type { Ready } from '../gather.ts';
 import type { MemberState, SkipReason } from '../members/member-state.ts';
 import { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
+import { expectedMembers, laterStage } from '../members/stages.ts';
 import { emptyCounts, type MutableCounts } from '../members/state-counts.ts';
-import { expectedMembers, laterStage } from '../rollout/stages.ts';
 
 export interface PlannedCollector {
   readonly id: string;

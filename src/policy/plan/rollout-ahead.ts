@@ -4,12 +4,12 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
 import { settleMs } from '../analysis/message-analysis.ts';
+import { policySettings } from '../attempts/settings.ts';
 import type { Decision } from '../decide.ts';
 import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
+import { hasNoList, needsApproval, noStage, shareOf, stageStarted, waitingStages } from '../members/stages.ts';
 import { totalOf } from '../members/state-counts.ts';
 import type { Gate } from '../rollout/rollout-state.ts';
-import { hasNoList, needsApproval, noStage, shareOf, stageStarted, waitingStages } from '../rollout/stages.ts';
-import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 

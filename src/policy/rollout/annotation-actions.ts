@@ -14,7 +14,7 @@ import {
   type StageRecord,
   withNewTally,
 } from '../ledger/ledger.ts';
-import { soakEndMs } from './stages.ts';
+import { soakEndMs } from '../members/stages.ts';
 
 const maxActions = 20;
 

@@ -24,7 +24,6 @@ import {
 } from '../analysis/message-analysis.ts';
 import type { AnalysisOrder } from '../analysis/message-counter.ts';
 import { checkRecovery, type PendingCheck } from '../analysis/recovery.ts';
-import type { DecideInput } from '../decide-input.ts';
 import {
   type AnalysisOutcome,
   emptyTally,
@@ -35,10 +34,6 @@ import {
 } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
-import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
-import { verdictIn } from '../schedule/maintenance-calendar.ts';
-import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
-import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
 import {
   chooseMembers,
   hasMember,
@@ -49,7 +44,12 @@ import {
   soakEndMs,
   stageStarted,
   waitingStages,
-} from './stages.ts';
+} from '../members/stages.ts';
+import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
+import { verdictIn } from '../schedule/maintenance-calendar.ts';
+import type { DecideInput } from './decide-input.ts';
+import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
+import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
 
 /** Reason why the collectors of later stages wait. */
 export interface Gate {

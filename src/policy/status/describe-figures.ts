@@ -22,10 +22,10 @@ import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../ana
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
+import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../members/stages.ts';
 import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../rollout/stages.ts';
 import { eligibleMembers } from './health.ts';
 
 const maxStages = 10;

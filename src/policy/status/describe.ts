@@ -13,12 +13,12 @@ import { describeHealth, type Health, type ShownHealth } from '../../controller/
 import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import type { Ownership } from '../../fleet/ownership.ts';
 import { ledgerFormat } from '../../host/host.ts';
-import type { Overlap } from '../decide-input.ts';
 import type { ActionRecord, LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
+import { noStage } from '../members/stages.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
+import type { Overlap } from '../rollout/decide-input.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { noStage } from '../rollout/stages.ts';
 import type { NextWindow } from '../schedule/maintenance-calendar.ts';
 import type { Figures } from './describe-figures.ts';
 import { stopReasons } from './health.ts';

@@ -1,7 +1,7 @@
 /** Tests the maximum number of concurrent upgrades (U1, U2), also after a policy was deleted (U13). */
 import { describe, expect, test } from 'vitest';
-import type { Admission } from '../../../src/policy/attempts/admission.ts';
-import { shareOf } from '../../../src/policy/rollout/stages.ts';
+import type { Admission } from '../../../src/policy/admission/admission.ts';
+import { shareOf } from '../../../src/policy/members/stages.ts';
 import { epochMs, newerVersion, oldVersion, openEntry, settings, stageRecord, target } from './builders.ts';
 import { admitted, fleetOf, PolicyBench, policyUid, quietState } from './policy-bench.ts';
 

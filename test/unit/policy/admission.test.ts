@@ -1,7 +1,7 @@
 /** Tests which collectors the operator upgrades next, and why others wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
-import type { Admission } from '../../../src/policy/attempts/admission.ts';
-import { backOffMs } from '../../../src/policy/attempts/start-rules.ts';
+import type { Admission } from '../../../src/policy/admission/admission.ts';
+import { backOffMs } from '../../../src/policy/admission/start-rules.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import {
   collector,

@@ -7,6 +7,7 @@ import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import type { Claimant } from '../../../src/fleet/ownership.ts';
 import type { Evidence, Instant } from '../../../src/policy/attempts/attempt.ts';
+import { policySettings } from '../../../src/policy/attempts/settings.ts';
 import type {
   Attempt,
   Ending,
@@ -16,7 +17,6 @@ import type {
   StageRecord,
 } from '../../../src/policy/ledger/ledger.ts';
 import { type Counts, emptyCounts } from '../../../src/policy/members/state-counts.ts';
-import { policySettings } from '../../../src/policy/settings.ts';
 import type { Collector, UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 
 export const settings = policySettings;

@@ -1,8 +1,8 @@
 /** Tests that the check of pure decisions, which all tests of `decide` use, detects each way to be impure. */
 import { expect, test } from 'vitest';
 import { type Decision, decide } from '../../../src/policy/decide.ts';
-import type { DecideInput } from '../../../src/policy/decide-input.ts';
 import type { Ledger } from '../../../src/policy/ledger/ledger.ts';
+import type { DecideInput } from '../../../src/policy/rollout/decide-input.ts';
 import { checkedDecide } from '../../support/pure-decide.ts';
 import { openEntry } from './builders.ts';
 import { fleetOf, inputOf, PolicyBench } from './policy-bench.ts';

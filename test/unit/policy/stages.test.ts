@@ -10,7 +10,7 @@ import {
   shareOf,
   stageOrder,
   waitingStages,
-} from '../../../src/policy/rollout/stages.ts';
+} from '../../../src/policy/members/stages.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector, spec, stageRecord } from './builders.ts';
 

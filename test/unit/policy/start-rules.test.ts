@@ -6,9 +6,9 @@ import {
   type KnownOfAll,
   refusalOf,
   refusalOfAll,
-} from '../../../src/policy/attempts/start-rules.ts';
-import type { Observation } from '../../../src/policy/decide-input.ts';
+} from '../../../src/policy/admission/start-rules.ts';
 import type { RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
+import type { Observation } from '../../../src/policy/rollout/decide-input.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, stageRecord } from './builders.ts';
 import { fleetOf, inputOf, PolicyBench, quietState, type Seen, windowsOf } from './policy-bench.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../../src/base/errors.ts';
 import { checkRecovery, recoveryText } from '../../../../src/policy/analysis/recovery.ts';
 import type { AnalysisOutcome, LedgerHeader, StageRecord } from '../../../../src/policy/ledger/ledger.ts';
-import { stageEvents } from '../../../../src/policy/ledger/rollout-header.ts';
+import { stageEvents } from '../../../../src/policy/status/rollout-events.ts';
 import { header } from '../builders.ts';
 
 const minuteMs = 60_000;

@@ -3,7 +3,9 @@
  * take. `attempt.ts` contains the rules for a single upgrade.
  */
 
-import type { DecideInput } from '../decide-input.ts';
+import { evaluateEntry, type Instant } from '../attempts/attempt.ts';
+import type { DurationSample } from '../attempts/upgrade-duration.ts';
+import type { TaskReads } from '../attempts/watch-plan.ts';
 import {
   type Counted,
   type Ending,
@@ -15,10 +17,8 @@ import {
 } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
-import { waitingStages } from '../rollout/stages.ts';
-import { evaluateEntry, type Instant } from './attempt.ts';
-import type { DurationSample } from './upgrade-duration.ts';
-import type { TaskReads } from './watch-plan.ts';
+import { waitingStages } from '../members/stages.ts';
+import type { DecideInput } from './decide-input.ts';
 
 /** Evaluates all open upgrade attempts of the policy. Returns the durations of the upgrades that have ended. */
 export function evaluateAttempts(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {

@@ -3,11 +3,11 @@
  * whole list (U9).
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
-import type { DecideInput } from '../decide-input.ts';
+import { monotonicOf } from '../attempts/attempt.ts';
+import { planWatch, type WatchPlan } from '../attempts/watch-plan.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
+import type { DecideInput } from '../rollout/decide-input.ts';
 import type { Admission } from './admission.ts';
-import { monotonicOf } from './attempt.ts';
-import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /**
  * Factor for the minimum interval between two reads of the whole collector list while upgrades wait. The interval is

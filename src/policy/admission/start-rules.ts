@@ -9,14 +9,14 @@ import type { CollectorVersionPolicySpec } from '../../api/generated/collector-v
 import { parseDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import type { DecideInput } from '../decide-input.ts';
+import { type Instant, monotonicOf } from '../attempts/attempt.ts';
 import type { Ending, RolloutStop } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
+import { shareOf } from '../members/stages.ts';
 import { totalOf } from '../members/state-counts.ts';
+import type { DecideInput } from '../rollout/decide-input.ts';
 import { isStageStarted, mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
-import { shareOf } from '../rollout/stages.ts';
 import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.ts';
-import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
   /**

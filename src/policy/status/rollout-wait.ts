@@ -3,14 +3,14 @@ import { reasons } from '../../api/conditions.ts';
 import { counted } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { isoTime } from '../../controller/status-text.ts';
-import type { Admission } from '../attempts/admission.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { Refusal } from '../admission/start-rules.ts';
 import { type Instant, monotonicOf } from '../attempts/attempt.ts';
-import type { Refusal } from '../attempts/start-rules.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
+import { laterStage } from '../members/stages.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
-import { type RolloutWait, stageReasons } from '../status/health.ts';
-import { mayJoin, type RolloutState } from './rollout-state.ts';
-import { laterStage } from './stages.ts';
+import { mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
+import { type RolloutWait, stageReasons } from './health.ts';
 
 export interface DecisionSoFar {
   readonly admission: Admission;

@@ -12,9 +12,9 @@ import { compareText } from '../../base/text-order.ts';
 import type { Collector } from '../../service/collectors/upgrade-service.ts';
 import { analysisAtStart } from '../analysis/message-analysis.ts';
 import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
-import { isEligible, type MemberState } from '../members/member-state.ts';
-import { compileSelection } from '../members/selector.ts';
-import type { Counts } from '../members/state-counts.ts';
+import { isEligible, type MemberState } from './member-state.ts';
+import { compileSelection } from './selector.ts';
+import type { Counts } from './state-counts.ts';
 
 /** Stage index of all collectors in a policy without stages. */
 export const noStage = -1;

@@ -1,15 +1,15 @@
 /** Input of `decide`: all facts that are known about a policy at one moment. */
-import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import type { LogfleetError } from '../base/errors.ts';
-import type { FleetListing } from '../fleet/fleet-listing.ts';
-import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
-import type { AnalysisReading } from './analysis/message-counter.ts';
-import type { Instant, PostOutcome } from './attempts/attempt.ts';
-import type { TaskReads } from './attempts/watch-plan.ts';
-import type { LedgerView } from './ledger/ledger.ts';
-import type { MemberView } from './members/policy-member-index.ts';
-import type { WindowsNow } from './schedule/maintenance-calendar.ts';
-import type { PolicySettings } from './settings.ts';
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import type { FleetListing } from '../../fleet/fleet-listing.ts';
+import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
+import type { AnalysisReading } from '../analysis/message-counter.ts';
+import type { Instant, PostOutcome } from '../attempts/attempt.ts';
+import type { PolicySettings } from '../attempts/settings.ts';
+import type { TaskReads } from '../attempts/watch-plan.ts';
+import type { LedgerView } from '../ledger/ledger.ts';
+import type { MemberView } from '../members/policy-member-index.ts';
+import type { WindowsNow } from '../schedule/maintenance-calendar.ts';
 
 /** Collectors that this policy selects but that belong to other policies. */
 export interface Overlap {

@@ -3,21 +3,15 @@
  *
  * Invariant: a policy claims collectors of one service at a time.
  */
-import type { Account } from '../account/accounts.ts';
-import { LogfleetError } from '../base/errors.ts';
-import { keyText } from '../base/key-text.ts';
-import { FailureRecord } from '../base/retry-delay.ts';
-import type { FleetListing } from '../fleet/fleet-listing.ts';
-import type { Ownership } from '../fleet/ownership.ts';
-import type { OwnerRef, ResourceKey } from '../host/host.ts';
-import { ServiceError } from '../service/requests/service-error.ts';
-import type { PolicyEnvironment } from './policy-environment.ts';
-
-export interface Bound {
-  readonly account: Account;
-  readonly listing: FleetListing;
-  readonly ownership: Ownership;
-}
+import type { Account, Accounts } from '../../account/accounts.ts';
+import type { Clock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
+import type { Logger } from '../../base/log.ts';
+import { FailureRecord } from '../../base/retry-delay.ts';
+import type { Bound, Fleets } from '../../fleet/fleets.ts';
+import type { OwnerRef, ResourceKey } from '../../host/host.ts';
+import { ServiceError } from '../../service/requests/service-error.ts';
 
 /** Requests that a policy does not share with other policies: upgrade requests and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
@@ -27,8 +21,19 @@ const asked: readonly Asked[] = ['posts', 'reads'];
 /** Number of consecutive failures before the policy reports a problem. */
 const toleratedFailures = 3;
 
+/** Objects that the bindings of all policies of this process share. */
+export interface BindingEnvironment {
+  /**
+   * Accounts of the log service. All policies share them, so that each user of the service has only one request budget.
+   */
+  readonly accounts: Accounts;
+  readonly fleets: Fleets;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 export class ServiceBinding {
-  readonly #environment: PolicyEnvironment;
+  readonly #environment: BindingEnvironment;
   readonly #owner: OwnerRef;
   readonly #onNews: () => void;
   #secret: ResourceKey | undefined;
@@ -40,7 +45,7 @@ export class ServiceBinding {
    */
   #failures = newFailures();
 
-  constructor(environment: PolicyEnvironment, owner: OwnerRef, onNews: () => void) {
+  constructor(environment: BindingEnvironment, owner: OwnerRef, onNews: () => void) {
     this.#environment = environment;
     this.#owner = owner;
     this.#onNews = onNews;

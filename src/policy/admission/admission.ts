@@ -9,11 +9,11 @@
  * `start-rules.ts` decides which collectors must wait.
  */
 
+import { monotonicOf, probeIsDue } from '../attempts/attempt.ts';
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
+import { laterStage } from '../members/stages.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import { isStageStarted } from '../rollout/rollout-state.ts';
-import { laterStage } from '../rollout/stages.ts';
-import { monotonicOf, probeIsDue } from './attempt.ts';
 import {
   type AdmissionInput,
   type AdmissionState,
