@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
-import { type CommandContext, exitStatus } from '../src/cli/context.ts';
+import { type CommandContext, exitStatus } from '../src/cli/command/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { paintWith } from '../src/cli/render/text.ts';
 import { renderExportIntroduction, renderIntroduction, renderReport, renderStop, renderSuggestions } from './report.ts';

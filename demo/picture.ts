@@ -1,7 +1,7 @@
 /** `npm run demo:picture` makes docs/demo.svg from a run of the demo. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { Output } from '../src/cli/context.ts';
+import type { Output } from '../src/cli/command/context.ts';
 import { processContext } from '../src/cli/process-context.ts';
 import { runDemo } from './demo.ts';
 import { renderSvg } from './screen-svg.ts';

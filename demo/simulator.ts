@@ -1,7 +1,7 @@
 /**
  * `logfleet simulate` as a child process of the demo. It ends when the channel to the demo closes, and ignores Ctrl-C.
  */
-import { exitStatus } from '../src/cli/context.ts';
+import { exitStatus } from '../src/cli/command/context.ts';
 import { flushed, processContext } from '../src/cli/process-context.ts';
 import { runProgram } from '../src/cli/program.ts';
 

@@ -1,6 +1,6 @@
 /** Entry of the process: runs the command line and ends with its exit status. `bin/logfleet.js` finds a Node that can run this file. */
 import { enableCompileCache } from 'node:module';
-import { inPackage } from './cli/package-folder.ts';
+import { inPackage } from './cli/command/package-folder.ts';
 
 // Stores compiled code on disk, so that later starts are faster. If the folder is not writable, the code is not stored.
 enableCompileCache(inPackage('node_modules/.cache/compile'));

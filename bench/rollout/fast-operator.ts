@@ -8,7 +8,7 @@ import { keepHeapSmall } from '../../src/base/heap.ts';
 import { createJsonLogger } from '../../src/base/json-log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { Operator } from '../../src/cli/operator.ts';
+import { Operator } from '../../src/cli/operator/operator.ts';
 import { createDirectoryHost } from '../../src/host/directory/directory-host.ts';
 import { connectOverTls } from '../../src/service/connect.ts';
 

@@ -1,7 +1,7 @@
 /** `logfleet completion SHELL`: prints a script that lets a shell complete commands, flags and fixed values. */
 import type { Command, Option } from 'commander';
 import { kindNames, kinds } from '../api/kinds.ts';
-import { type CommandContext, exitStatus } from './context.ts';
+import { type CommandContext, exitStatus } from './command/context.ts';
 
 const renderers = { bash: renderBash, zsh: renderZsh, fish: renderFish };
 

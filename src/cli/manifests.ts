@@ -5,10 +5,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Document, parse, parseAllDocuments } from 'yaml';
-import { type CommandContext, exitStatus } from './context.ts';
-import type { ManifestsOptions } from './options.ts';
-import { inPackage } from './package-folder.ts';
-import { UsageError } from './usage-error.ts';
+import { type CommandContext, exitStatus } from './command/context.ts';
+import type { ManifestsOptions } from './command/options.ts';
+import { inPackage } from './command/package-folder.ts';
+import { UsageError } from './command/usage-error.ts';
 
 const directory = inPackage('manifests');
 const namespaceForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -3,7 +3,7 @@
  * the command cleans up and ends. A second signal ends the process immediately, without losing state.
  */
 import { systemClock } from '../base/clock.ts';
-import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
+import { type CommandContext, exitStatus, type Output, type StopSignal } from './command/context.ts';
 
 /**
  * Maximum time in ms between two signals that count as one. Ctrl-C can send two signals to this process: from the

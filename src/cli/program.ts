@@ -3,9 +3,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { kindNames } from '../api/kinds.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
-import type { Shell } from './completion.ts';
-import { type CommandContext, exitStatus } from './context.ts';
-import { fieldFlags, storeFlags } from './export/field-flags.ts';
+import { type CommandContext, exitStatus } from './command/context.ts';
 import {
   addClusterOptions,
   addLogOptions,
@@ -20,12 +18,14 @@ import {
   valueFromVariable,
   variableOf,
   volumeFlag,
-} from './flags.ts';
-import type { ExportOptions, PauseOptions, VerifyOptions } from './options.ts';
+} from './command/flags.ts';
+import type { ExportOptions, PauseOptions, VerifyOptions } from './command/options.ts';
+import { packageVersion } from './command/package-folder.ts';
+import { flagsOfS3, isContainerAddress } from './command/store-address.ts';
+import { UsageError, wrongUsage } from './command/usage-error.ts';
+import type { Shell } from './completion.ts';
+import { fieldFlags, storeFlags } from './export/field-flags.ts';
 import { addSimulate } from './simulate.ts';
-import { flagsOfS3, isContainerAddress } from './store-address.ts';
-import { UsageError, wrongUsage } from './usage-error.ts';
-import { packageVersion } from './version.ts';
 
 /** Runs one logfleet command. `argv` does not contain the program's name. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {

@@ -8,9 +8,9 @@ import { type PlacedFinding, renderFinding } from '../api/finding.ts';
 import { checkManifests, type ManifestReport } from '../api/manifest-set.ts';
 import { systemClock } from '../base/clock.ts';
 import { counted } from '../base/number-text.ts';
-import { type CommandContext, exitStatus } from './context.ts';
-import { readSources } from './given-manifests.ts';
-import type { ValidateOptions } from './options.ts';
+import { type CommandContext, exitStatus } from './command/context.ts';
+import type { ValidateOptions } from './command/options.ts';
+import { readSources } from './resources/given-manifests.ts';
 
 /** Runs `logfleet validate`. Resolves to 2 if a manifest is invalid. Warnings do not change the exit status. */
 export async function validateCommand(

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { packageVersion } from '../../src/cli/version.ts';
+import { packageVersion } from '../../src/cli/command/package-folder.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
 interface Deployment {

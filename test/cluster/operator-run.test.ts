@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { describe, expect, vi } from 'vitest';
-import { packageVersion } from '../../src/cli/version.ts';
+import { packageVersion } from '../../src/cli/command/package-folder.ts';
 import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
 import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';
 import { expectPromiseKept } from '../e2e/support/oracles.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
+import { Operator, type OperatorOptions } from '../../src/cli/operator/operator.ts';
 import type {
   KubeApi,
   KubeRequest,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageVersion } from '../../src/cli/version.ts';
+import { packageVersion } from '../../src/cli/command/package-folder.ts';
 import { pages } from '../../tools/docs-site/navigation.ts';
 
 const root = join(import.meta.dirname, '../..');

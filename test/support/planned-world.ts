@@ -2,8 +2,8 @@
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
-import { alwaysLeading, MemoryHost } from '../../src/cli/memory-host.ts';
 import { type Planned, planPolicies } from '../../src/cli/plan/planner.ts';
+import { alwaysLeading, MemoryHost } from '../../src/cli/resources/memory-host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';

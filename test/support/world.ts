@@ -9,7 +9,7 @@ import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.t
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
+import { Operator, type OperatorOptions } from '../../src/cli/operator/operator.ts';
 import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/attempts/settings.ts';

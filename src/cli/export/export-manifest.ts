@@ -9,13 +9,11 @@ import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/
 import type { SearchExport } from '../../api/kinds.ts';
 import { apiVersion } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
-import { parseDuration } from '../../base/duration.ts';
-import { isoText } from '../../base/time-text.ts';
-import type { CommandContext } from '../context.ts';
-import type { ExportOptions, Volumes } from '../options.ts';
-import { readStoreAddress, type StoreAddress } from '../store-address.ts';
-import { UsageError } from '../usage-error.ts';
-import { regionOf } from '../verify/manifest-place.ts';
+import type { CommandContext } from '../command/context.ts';
+import { momentText } from '../command/flags.ts';
+import type { ExportOptions, Volumes } from '../command/options.ts';
+import { readStoreAddress, regionOf, type StoreAddress } from '../command/store-address.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
 /** Destination of an export that flags define: a folder, a bucket, a container or stdout. */
@@ -120,19 +118,6 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
       'rows on stdout are not compressed: remove --compression and --compression-level, and pipe them to gzip',
     );
   }
-}
-
-const dateForm = /^\d{4}-\d\d-\d\d$/;
-
-/**
- * Converts a time on the command line (`now`, `-24h`, or a date for midnight) to the form of manifests. Returns other
- * texts unchanged.
- */
-export function momentText(text: string, nowMs: number): string {
-  if (text === 'now') return isoText(nowMs);
-  if (dateForm.test(text)) return `${text}T00:00:00`;
-  const beforeMs = text.startsWith('-') ? parseDuration(text.slice(1)) : undefined;
-  return beforeMs === undefined ? text : isoText(nowMs - beforeMs);
 }
 
 /**

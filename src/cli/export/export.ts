@@ -30,17 +30,17 @@ import { storeSecretName } from '../../export/export-resource.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import { exportPlaces } from '../flags.ts';
-import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import { exportPlaces } from '../command/flags.ts';
+import type { ExportOptions, Volumes } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { LiveOperator } from '../live/live-operator.ts';
-import { MemoryHost } from '../memory-host.ts';
-import type { ExportOptions, Volumes } from '../options.ts';
 import { nowhere } from '../plan/plan-place.ts';
 import { renderIncomplete } from '../render/export-view.ts';
 import type { StepOptions } from '../render/next-steps.ts';
+import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../resources/given-manifests.ts';
+import { MemoryHost } from '../resources/memory-host.ts';
 import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../run/run-outcome.ts';
-import { UsageError } from '../usage-error.ts';
 import {
   type ExportSink,
   fixedRangeFlags,

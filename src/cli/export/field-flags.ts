@@ -1,7 +1,7 @@
 /** Flags of `logfleet export` that set a field of the export. */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../base/flag-values.ts';
-import { nameList } from '../flags.ts';
+import { nameList } from '../command/flags.ts';
 
 interface FieldFlag {
   /** Path of the manifest field that the flag sets. */

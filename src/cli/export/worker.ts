@@ -18,9 +18,9 @@ import type { WorkerPart } from '../../export/work/worker-part.ts';
 import type { Host, SecretReader } from '../../host/host.ts';
 import { connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
 import { serviceIdOf } from '../../service/requests/service-address.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { readPlainCluster } from '../resources/plain-cluster.ts';
-import { UsageError } from '../usage-error.ts';
 import { WorkerProgress, type WorkerProgressOptions } from './worker-progress.ts';
 
 type ProgressPorts = Pick<WorkerProgressOptions, 'clock' | 'log'>;

@@ -5,8 +5,8 @@
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
-import type { CommandContext } from '../context.ts';
-import type { TargetOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { TargetOptions } from '../command/options.ts';
 import { openView, warnOfErrors } from '../resources/directory-access.ts';
 
 export interface FleetPlace {

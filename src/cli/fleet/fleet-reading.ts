@@ -8,7 +8,7 @@ import { failure, type LogfleetError, mayPass } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { Collector, UpgradeService } from '../../service/collectors/upgrade-service.ts';
-import { patienceMs } from '../service-reading.ts';
+import { patienceMs } from '../operator/service-reading.ts';
 
 export interface FleetReadingOptions {
   readonly service: UpgradeService;

@@ -16,9 +16,9 @@ import type { Ports } from '../../base/ports.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { ResourceKey, SecretReader } from '../../host/host.ts';
 import { compileSelection, type Matcher } from '../../policy/members/selector.ts';
-import type { CommandContext } from '../context.ts';
-import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
-import { UsageError } from '../usage-error.ts';
+import type { CommandContext } from '../command/context.ts';
+import { UsageError } from '../command/usage-error.ts';
+import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../resources/given-manifests.ts';
 import type { FleetPlace } from './fleet-place.ts';
 
 export interface FleetTarget {

@@ -6,9 +6,9 @@ import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
 import { TroubleLines } from '../../base/trouble-lines.ts';
-import type { CommandContext, Output } from '../context.ts';
+import type { CommandContext, Output } from '../command/context.ts';
+import type { GetOptions } from '../command/options.ts';
 import { UpdatePace } from '../live/rates.ts';
-import type { GetOptions } from '../options.ts';
 import { nextSteps } from '../render/next-steps.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml, type TableOptions } from '../render/resource-table.ts';
 import { viewOf } from '../render/resource-view.ts';

@@ -1,8 +1,9 @@
 /** `logfleet get`: shows the status of resources in a cluster or a directory. */
 import { type AnyResource, type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import type { GetOptions } from '../options.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import type { GetOptions } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { holds, renderBehind } from '../render/condition-lines.ts';
 import { isComplete, nextSteps } from '../render/next-steps.ts';
 import { renderDocuments, renderResourceTable } from '../render/resource-table.ts';
@@ -16,7 +17,6 @@ import {
   retainedIn,
 } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
-import { UsageError } from '../usage-error.ts';
 import { createPresenter, type GetRequest } from './get-watch.ts';
 
 interface GetDependencies {

@@ -10,10 +10,10 @@ import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
-import type { CommandContext } from '../context.ts';
-import { createLogger } from '../logging.ts';
-import { Operator, type OperatorOptions, serviceConnect } from '../operator.ts';
-import type { LogOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { LogOptions } from '../command/options.ts';
+import { createLogger } from '../operator/logging.ts';
+import { Operator, type OperatorOptions, serviceConnect } from '../operator/operator.ts';
 import { LiveView, type LiveViewOptions } from './live-view.ts';
 import { countingRequests } from './rates.ts';
 

@@ -5,7 +5,7 @@
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
-import type { Output } from '../context.ts';
+import type { Output } from '../command/context.ts';
 import { type NextSteps, nextSteps, renderMessage, type StepOptions } from '../render/next-steps.ts';
 import { renderLine, renderReason, viewOf } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';

@@ -8,9 +8,9 @@ import { reasons } from '../../api/conditions.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { counted } from '../../base/number-text.ts';
-import type { ApproveOptions, TargetOptions } from '../options.ts';
+import type { ApproveOptions, TargetOptions } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { commandLine } from '../render/next-steps.ts';
-import { UsageError } from '../usage-error.ts';
 import { nothingToDo, type PersonAction, personCommand, renderPaused, rolloutAction } from './person-action.ts';
 
 export const approveCommand = personCommand(

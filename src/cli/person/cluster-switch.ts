@@ -11,12 +11,12 @@ import { shellWord } from '../../base/shell-word.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { objectPath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
-import type { CommandContext } from '../context.ts';
-import { idleClusterNote, listOperators } from '../operator-version.ts';
-import type { PauseOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { PauseOptions } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { targetFlags } from '../render/next-steps.ts';
+import { idleClusterNote, listOperators } from '../resources/operator-version.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
-import { UsageError } from '../usage-error.ts';
 
 export async function openClusterSwitch(options: PauseOptions, context: CommandContext): Promise<OperatorSwitch> {
   const { api } = await chooseCluster(options, context.cwd, '--dir DIR names a directory of manifests');

@@ -10,11 +10,11 @@ import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeForgetRequest } from '../../host/directory/requests.ts';
 import { type ResourceRecord, retentionDays } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import type { ForgetOptions } from '../options.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import type { ForgetOptions } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { currentUser, openView } from '../resources/directory-access.ts';
 import { parseReference } from '../resources/resource-access.ts';
-import { UsageError } from '../usage-error.ts';
 
 export async function forgetCommand(
   target: string,

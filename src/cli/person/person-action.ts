@@ -7,13 +7,13 @@ import type { Rollout } from '../../api/generated/collector-version-policy.ts';
 import { type AnyResource, type CollectorVersionPolicy, referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import type { TargetOptions } from '../options.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import type { TargetOptions } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { commandLine, resumeStep } from '../render/next-steps.ts';
 import { viewOf } from '../render/resource-view.ts';
 import { findResource, type OpenResources, openResources, parseReference } from '../resources/resource-access.ts';
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
-import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
   /** Annotation to write. Undefined if the resource already has this annotation. */

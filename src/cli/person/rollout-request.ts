@@ -8,7 +8,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { AnyResource, CollectorVersionPolicy, SearchExportSchedule } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
-import type { TargetOptions } from '../options.ts';
+import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine } from '../render/next-steps.ts';
 import {

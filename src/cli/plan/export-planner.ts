@@ -21,8 +21,8 @@ import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
+import { patienceMs } from '../operator/service-reading.ts';
 import { holds } from '../render/condition-lines.ts';
-import { patienceMs } from '../service-reading.ts';
 import { type Problem, problemOf, timedOut } from './planner.ts';
 
 interface ExportPlanningOptions {

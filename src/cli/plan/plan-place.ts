@@ -7,8 +7,8 @@ import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
-import type { CommandContext } from '../context.ts';
-import type { PlanOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { PlanOptions } from '../command/options.ts';
 import type { ClusterReader } from '../resources/cluster-access.ts';
 import { openView } from '../resources/directory-access.ts';
 

@@ -20,7 +20,7 @@ import type { Ready, Unready } from '../../policy/gather.ts';
 import { planRollout, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import type { NextBuild } from '../../policy/rollout/target.ts';
-import { patienceMs } from '../service-reading.ts';
+import { patienceMs } from '../operator/service-reading.ts';
 
 export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;

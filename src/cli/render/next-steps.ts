@@ -9,7 +9,7 @@ import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
 import { shellWord } from '../../base/shell-word.ts';
-import type { TargetOptions } from '../options.ts';
+import type { TargetOptions } from '../command/options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
 export interface StepOptions extends TargetOptions {

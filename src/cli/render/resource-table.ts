@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
-import { inPackage } from '../package-folder.ts';
+import { inPackage } from '../command/package-folder.ts';
 import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 

@@ -3,7 +3,7 @@
  *
  * The redrawn lines must fit into the window, because scrolling and wrapping would move them.
  */
-import type { Output } from '../context.ts';
+import type { Output } from '../command/context.ts';
 import { clip } from './text.ts';
 
 const hideCursor = '\u001b[?25l';

@@ -18,9 +18,9 @@ import { Reflector, readPage } from '../../host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../host/kubernetes/resource-decoding.ts';
 import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
-import type { CommandContext } from '../context.ts';
-import { idleClusterNote } from '../operator-version.ts';
-import type { TargetOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { TargetOptions } from '../command/options.ts';
+import { idleClusterNote } from './operator-version.ts';
 import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 

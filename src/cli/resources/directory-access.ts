@@ -17,8 +17,8 @@ import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
 import { retainedUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
-import type { CommandContext } from '../context.ts';
-import { UsageError } from '../usage-error.ts';
+import type { CommandContext } from '../command/context.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {

@@ -12,7 +12,7 @@ import { isRecord } from '../../base/record.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { type ClusterConnection, connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
 import type { ClusterCredentials, ClusterTarget } from '../../host/kubernetes/kube-api.ts';
-import type { ClusterOptions } from '../options.ts';
+import type { ClusterOptions } from '../command/options.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
 const clusterMembers = new Set([

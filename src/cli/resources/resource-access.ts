@@ -1,12 +1,12 @@
 /** Finds the resources named on the command line, in a directory or in a cluster. */
 import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import type { CommandContext } from '../context.ts';
-import type { TargetOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { TargetOptions } from '../command/options.ts';
+import { UsageError } from '../command/usage-error.ts';
 import { targetFlags } from '../render/next-steps.ts';
 import { renderTable } from '../render/table.ts';
 import { renderMinute } from '../render/text.ts';
-import { UsageError } from '../usage-error.ts';
 import type { ResourceReader, RetainedResource } from './resource-reader.ts';
 
 export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;

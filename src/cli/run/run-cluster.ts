@@ -10,13 +10,13 @@ import { KubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
 import { Notifier } from '../../notifications/notifier.ts';
 import { sendNotification } from '../../notifications/webhook.ts';
 import { settingsForGrace } from '../../policy/attempts/settings.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import { exportPlaces } from '../flags.ts';
-import { createLogger } from '../logging.ts';
-import { Operator, serviceConnect } from '../operator.ts';
-import type { RunOptions } from '../options.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import { exportPlaces } from '../command/flags.ts';
+import type { RunOptions } from '../command/options.ts';
+import { packageVersion } from '../command/package-folder.ts';
+import { createLogger } from '../operator/logging.ts';
+import { Operator, serviceConnect } from '../operator/operator.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
-import { packageVersion } from '../version.ts';
 import { startHealthServer } from './health-server.ts';
 
 /** Maximum time in ms for which a shutdown waits for notifications. */

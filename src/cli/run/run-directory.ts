@@ -10,12 +10,12 @@ import { counted } from '../../base/number-text.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../host/directory/directory-host.ts';
 import { settingsForGrace } from '../../policy/attempts/settings.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import { exportPlaces } from '../flags.ts';
-import { secretFromVariables } from '../given-manifests.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import { exportPlaces } from '../command/flags.ts';
+import type { RunOptions } from '../command/options.ts';
 import { LiveOperator } from '../live/live-operator.ts';
-import type { RunOptions } from '../options.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
+import { secretFromVariables } from '../resources/given-manifests.ts';
 import { type HealthServer, startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 

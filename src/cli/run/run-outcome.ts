@@ -3,8 +3,8 @@
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
-import type { CommandContext } from '../context.ts';
-import type { TargetOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';

@@ -1,8 +1,8 @@
 /** `logfleet run`: runs the operator in a cluster or on directories of manifests. */
 import { keepHeapSmall } from '../../base/heap.ts';
 import { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
-import type { CommandContext } from '../context.ts';
-import type { RunOptions } from '../options.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { RunOptions } from '../command/options.ts';
 
 export async function runCommand(
   dirs: readonly string[],

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Metafile } from 'esbuild';
-import { inPackage } from '../package-folder.ts';
+import { inPackage } from '../command/package-folder.ts';
 
 /** File of the page in a published package. */
 export const builtPage = 'dist/page.html';

@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
-import type { TargetOptions } from '../options.ts';
+import type { TargetOptions } from '../command/options.ts';
 import type { ChangeMessage, PlaceMessage, StartData } from './page-data.ts';
 import { type ListFilter, type ResourceModel, tones } from './resource-model.ts';
 import { detailOf } from './resource-row.ts';

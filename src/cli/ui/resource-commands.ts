@@ -1,7 +1,7 @@
 /** Commands that the page of `logfleet ui` offers to copy. The page itself changes nothing. */
 import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { shellWord } from '../../base/shell-word.ts';
-import type { TargetOptions } from '../options.ts';
+import type { TargetOptions } from '../command/options.ts';
 import { canAbort, canRetry } from '../person/rollout-request.ts';
 import { toneOf } from '../render/condition-lines.ts';
 import { commandLine, isComplete, isPausedByAnnotation, nextSteps, targetFlags } from '../render/next-steps.ts';

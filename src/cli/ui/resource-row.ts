@@ -1,6 +1,6 @@
 /** Builds the data that the page of `logfleet ui` shows about a resource: a row of the list, and the details. */
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
-import type { TargetOptions } from '../options.ts';
+import type { TargetOptions } from '../command/options.ts';
 import { collectorStates } from '../render/bars.ts';
 import { conditionOf, renderBehind, toneOf } from '../render/condition-lines.ts';
 import { resumeStep } from '../render/next-steps.ts';

@@ -2,8 +2,8 @@
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import type { UiOptions } from '../options.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import type { UiOptions } from '../command/options.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 import type { PlaceMessage } from './page-data.ts';

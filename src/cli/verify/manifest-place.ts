@@ -7,10 +7,10 @@ import { systemCode } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
-import type { CommandContext } from '../context.ts';
-import type { StoreOptions } from '../options.ts';
-import { readStoreAddress, type StoreAddress } from '../store-address.ts';
-import { UsageError } from '../usage-error.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { StoreOptions } from '../command/options.ts';
+import { readStoreAddress, regionOf, type StoreAddress } from '../command/store-address.ts';
+import { UsageError } from '../command/usage-error.ts';
 
 /** Returns the folders of the exports to verify, at least one. */
 export function placesOfExports(
@@ -87,11 +87,6 @@ function storeSettings(
 
 function folderOfManifest(name: string): string {
   return name.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, '');
-}
-
-/** Returns the region of an object store, from the flag or Amazon's environment variables. */
-export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
-  return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
 
 /** Returns the folders at or below a path that contain exports. Throws if there is none. */

@@ -1,6 +1,6 @@
 /** Shows the progress of `logfleet verify`: a bar on a terminal, otherwise lines. */
 import type { Clock } from '../../base/clock.ts';
-import type { Output } from '../context.ts';
+import type { Output } from '../command/context.ts';
 import { renderProgressBar } from '../render/bars.ts';
 import { Screen } from '../render/screen.ts';
 import { paintWith } from '../render/text.ts';

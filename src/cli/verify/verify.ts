@@ -14,8 +14,8 @@ import { type DestinationSettings, openDestination } from '../../destination/ope
 import { readPlan } from '../../destination/plan-object.ts';
 import { type Verification, type VerifyProgress, verifyExport } from '../../destination/verify.ts';
 import { Writer } from '../../destination/writer.ts';
-import { type CommandContext, exitStatus } from '../context.ts';
-import type { VerifyOptions } from '../options.ts';
+import { type CommandContext, exitStatus } from '../command/context.ts';
+import type { VerifyOptions } from '../command/options.ts';
 import { renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';

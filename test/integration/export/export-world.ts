@@ -5,7 +5,7 @@ import { type Message, RowData } from '../../../simulator/test/search/row-data.t
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { OperatorOptions } from '../../../src/cli/operator.ts';
+import type { OperatorOptions } from '../../../src/cli/operator/operator.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { ExportSettings } from '../../../src/export/export-settings.ts';

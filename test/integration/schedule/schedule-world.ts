@@ -6,7 +6,7 @@ import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { TimeRange } from '../../../src/api/time-range.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { OperatorOptions } from '../../../src/cli/operator.ts';
+import type { OperatorOptions } from '../../../src/cli/operator/operator.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';

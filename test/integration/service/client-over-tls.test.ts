@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { alwaysLeading } from '../../../src/cli/memory-host.ts';
+import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../../src/service/connect.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';

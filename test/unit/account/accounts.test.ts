@@ -5,7 +5,7 @@ import { failure, type LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { alwaysLeading } from '../../../src/cli/memory-host.ts';
+import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import type { Path } from '../../../src/service/budget/request-slot.ts';
 import type { UpgradeService } from '../../../src/service/collectors/upgrade-service.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { PauseOptions } from '../../../src/cli/options.ts';
+import type { PauseOptions } from '../../../src/cli/command/options.ts';
 import { findSwitch, type OperatorSwitch } from '../../../src/cli/person/cluster-switch.ts';
 import { pauseAllCommand } from '../../../src/cli/person/pause.ts';
 import { ApiClient } from '../../../src/host/kubernetes/api-client.ts';

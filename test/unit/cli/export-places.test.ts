@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { exportPlaces, volumeFlag } from '../../../src/cli/flags.ts';
+import { exportPlaces, volumeFlag } from '../../../src/cli/command/flags.ts';
 
 test('volumes are relative to the current folder', () => {
   const volume = volumeFlag('audit=/mnt/audit', volumeFlag('exports=out', undefined));

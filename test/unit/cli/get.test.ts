@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { GetOptions } from '../../../src/cli/command/options.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
-import type { GetOptions } from '../../../src/cli/options.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { recordingContext, shownOn, type Terminal } from './recording-context.ts';

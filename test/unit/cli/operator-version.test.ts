@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { namesCluster, printOperatorVersions } from '../../../src/cli/operator-version.ts';
-import type { VersionOptions } from '../../../src/cli/options.ts';
+import type { VersionOptions } from '../../../src/cli/command/options.ts';
+import { namesCluster, printOperatorVersions } from '../../../src/cli/resources/operator-version.ts';
 import { ApiClient } from '../../../src/host/kubernetes/api-client.ts';
 import { MemoryApiServer } from '../../support/memory-api-server.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -3,6 +3,7 @@ import { FlagError } from '../../../simulator/options.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { variables } from '../../../src/account/credential-place.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import { UsageError } from '../../../src/cli/command/usage-error.ts';
 import { exportCommand } from '../../../src/cli/export/export.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
 import { crdsCommand, manifestsCommand } from '../../../src/cli/manifests.ts';
@@ -11,7 +12,6 @@ import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { runCommand } from '../../../src/cli/run/run.ts';
-import { UsageError } from '../../../src/cli/usage-error.ts';
 import { validateCommand } from '../../../src/cli/validate.ts';
 import { recordingContext } from './recording-context.ts';
 

@@ -9,8 +9,8 @@ import type {
 import type { SearchExportScheduleStatus } from '../../../src/api/generated/search-export-schedule.ts';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { Clock } from '../../../src/base/clock.ts';
-import type { CommandContext } from '../../../src/cli/context.ts';
-import type { ApproveOptions } from '../../../src/cli/options.ts';
+import type { CommandContext } from '../../../src/cli/command/context.ts';
+import type { ApproveOptions } from '../../../src/cli/command/options.ts';
 import { approveCommand } from '../../../src/cli/person/approve.ts';
 import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
 import type { OpenResources } from '../../../src/cli/resources/resource-access.ts';

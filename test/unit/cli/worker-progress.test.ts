@@ -3,7 +3,7 @@ import type { SearchExportStatus } from '../../../src/api/generated/search-expor
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { WorkerProgress } from '../../../src/cli/export/worker-progress.ts';
-import { MemoryHost } from '../../../src/cli/memory-host.ts';
+import { MemoryHost } from '../../../src/cli/resources/memory-host.ts';
 import type { KubeApi, KubeRequest } from '../../../src/host/kubernetes/kube-api.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from '../export/sample-view.ts';

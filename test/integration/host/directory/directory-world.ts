@@ -6,7 +6,7 @@ import type { Scenario } from '../../../../simulator/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
-import { Operator, type OperatorOptions } from '../../../../src/cli/operator.ts';
+import { Operator, type OperatorOptions } from '../../../../src/cli/operator/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
 import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';

@@ -8,7 +8,7 @@ import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
-import { alwaysLeading } from '../../../../src/cli/memory-host.ts';
+import { alwaysLeading } from '../../../../src/cli/resources/memory-host.ts';
 import type { UpgradeService } from '../../../../src/service/collectors/upgrade-service.ts';
 import { connectWith } from '../../../../src/service/connect.ts';
 import { InProcessTransport } from '../../../support/in-process-transport.ts';

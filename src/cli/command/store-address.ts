@@ -2,6 +2,7 @@
  * Parses addresses of object stores: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, and
  * `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER`.
  */
+import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Folder in an object store. `folder` is empty for the whole bucket or container. */
@@ -48,4 +49,9 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
   const folder = folders.join('/').replace(/\/$/, '');
   const [, account] = /^https:\/\/([a-z0-9]+)\.blob\.core\.windows\.net$/.exec(service) ?? [];
   return { kind: 'azureBlob', ...(account === undefined ? { endpoint: service } : { account }), container, folder };
+}
+
+/** Returns the region of an object store, from the flag or Amazon's environment variables. */
+export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
+  return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }

@@ -1,9 +1,9 @@
-import { systemClock } from '../base/clock.ts';
-import { createJsonLogger } from '../base/json-log.ts';
-import type { Logger } from '../base/log.ts';
-import { createTextLogger } from '../base/text-log.ts';
-import type { Output } from './context.ts';
-import type { LogOptions } from './options.ts';
+import { systemClock } from '../../base/clock.ts';
+import { createJsonLogger } from '../../base/json-log.ts';
+import type { Logger } from '../../base/log.ts';
+import { createTextLogger } from '../../base/text-log.ts';
+import type { Output } from '../command/context.ts';
+import type { LogOptions } from '../command/options.ts';
 
 export function createLogger(
   { logFormat, logLevel: level }: LogOptions,

@@ -5,19 +5,19 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { type Clock, systemClock } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
-import { noMetrics } from '../base/metrics.ts';
-import { isRecord } from '../base/record.ts';
-import { shellWord } from '../base/shell-word.ts';
-import { compareText } from '../base/text-order.ts';
-import { ApiClient } from '../host/kubernetes/api-client.ts';
-import { objectPath, operatorLeaseName, operatorVersionAnnotation } from '../host/kubernetes/api-paths.ts';
-import { readPage } from '../host/kubernetes/reflector.ts';
-import type { CommandContext } from './context.ts';
-import type { ClusterOptions, VersionOptions } from './options.ts';
-import { printable, renderMoment } from './render/text.ts';
-import { chooseCluster } from './resources/plain-cluster.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { LogfleetError } from '../../base/errors.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import { isRecord } from '../../base/record.ts';
+import { shellWord } from '../../base/shell-word.ts';
+import { compareText } from '../../base/text-order.ts';
+import { ApiClient } from '../../host/kubernetes/api-client.ts';
+import { objectPath, operatorLeaseName, operatorVersionAnnotation } from '../../host/kubernetes/api-paths.ts';
+import { readPage } from '../../host/kubernetes/reflector.ts';
+import type { CommandContext } from '../command/context.ts';
+import type { ClusterOptions, VersionOptions } from '../command/options.ts';
+import { printable, renderMoment } from '../render/text.ts';
+import { chooseCluster } from './plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;

@@ -1,5 +1,5 @@
 /** Error in the arguments of a command. The program ends with exit status 2. */
-import { LogfleetError } from '../base/errors.ts';
+import { LogfleetError } from '../../base/errors.ts';
 
 /** Reason of every error that is caused by a wrong command line. */
 export const wrongUsage = 'WrongUsage';

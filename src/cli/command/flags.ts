@@ -2,10 +2,11 @@
 
 import path from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { type KindName, kinds } from '../api/kinds.ts';
-import { parseDuration } from '../base/duration.ts';
-import { fileList } from '../base/flag-values.ts';
-import type { ExportPlaces } from '../export/export-settings.ts';
+import { type KindName, kinds } from '../../api/kinds.ts';
+import { parseDuration } from '../../base/duration.ts';
+import { fileList } from '../../base/flag-values.ts';
+import { isoText } from '../../base/time-text.ts';
+import type { ExportPlaces } from '../../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
 import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 
@@ -26,6 +27,19 @@ export function port(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError('Write a port such as 8080.');
   return number;
+}
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
+
+/**
+ * Converts a time on the command line (`now`, `-24h`, or a date for midnight) to the form of manifests. Returns other
+ * texts unchanged.
+ */
+export function momentText(text: string, nowMs: number): string {
+  if (text === 'now') return isoText(nowMs);
+  if (dateForm.test(text)) return `${text}T00:00:00`;
+  const beforeMs = text.startsWith('-') ? parseDuration(text.slice(1)) : undefined;
+  return beforeMs === undefined ? text : isoText(nowMs - beforeMs);
 }
 
 /** Returns the environment variable that sets a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */

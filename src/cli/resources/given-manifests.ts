@@ -6,21 +6,21 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { variables } from '../account/credential-place.ts';
-import { checkCredentialsSecret } from '../account/secret-check.ts';
-import { type PlacedFinding, renderFinding } from '../api/finding.ts';
-import type { KindName, ResourceOf } from '../api/kinds.ts';
-import { apiVersion } from '../api/kinds.ts';
-import { checkManifests, type SourceFile } from '../api/manifest-set.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
-import { systemCode } from '../base/errors.ts';
-import { keyText } from '../base/key-text.ts';
-import { createUid, type Random } from '../base/random.ts';
-import { SecretText } from '../base/secret-text.ts';
-import { type DecodedFile, type DecodedSecret, decodeManifest } from '../host/directory/manifest-decoding.ts';
-import type { SecretReader } from '../host/host.ts';
-import type { CommandContext } from './context.ts';
-import { UsageError } from './usage-error.ts';
+import { variables } from '../../account/credential-place.ts';
+import { checkCredentialsSecret } from '../../account/secret-check.ts';
+import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
+import type { KindName, ResourceOf } from '../../api/kinds.ts';
+import { apiVersion } from '../../api/kinds.ts';
+import { checkManifests, type SourceFile } from '../../api/manifest-set.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemCode } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
+import { createUid, type Random } from '../../base/random.ts';
+import { SecretText } from '../../base/secret-text.ts';
+import { type DecodedFile, type DecodedSecret, decodeManifest } from '../../host/directory/manifest-decoding.ts';
+import type { SecretReader } from '../../host/host.ts';
+import type { CommandContext } from '../command/context.ts';
+import { UsageError } from '../command/usage-error.ts';
 
 /**
  * Returns true if no manifest has errors. Prints each problem to stderr, unless `render` returns undefined for the

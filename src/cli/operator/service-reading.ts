@@ -1,11 +1,11 @@
 /** Shared by the commands that read from the log service without changing anything: `plan` and `fleet`. */
-import { systemClock } from '../base/clock.ts';
-import { silentLogger } from '../base/log.ts';
-import { noMetrics } from '../base/metrics.ts';
-import type { Ports } from '../base/ports.ts';
-import { systemRandom } from '../base/random.ts';
-import type { Connect } from '../service/connect.ts';
-import type { CommandContext } from './context.ts';
+import { systemClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/log.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import type { Ports } from '../../base/ports.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { Connect } from '../../service/connect.ts';
+import type { CommandContext } from '../command/context.ts';
 import { serviceConnect } from './operator.ts';
 
 export interface ServiceReading extends Pick<Ports, 'clock' | 'random'> {

@@ -2,8 +2,8 @@
  * Host that keeps resources in memory, for `logfleet export` and `logfleet plan`. There are no other replicas, so this
  * process is always the leader.
  */
-import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
-import { keyText } from '../base/key-text.ts';
+import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import type {
   EventSink,
   Host,
@@ -14,7 +14,7 @@ import type {
   ResourceKey,
   ResourceSource,
   SecretReader,
-} from '../host/host.ts';
+} from '../../host/host.ts';
 
 export const alwaysLeading: Leadership = {
   isLeader: () => true,

@@ -3,26 +3,26 @@
  * of manifests, and in simulations.
  */
 
-import { Accounts } from '../account/accounts.ts';
-import { type RequestLimits, WorkerShares } from '../account/worker-shares.ts';
-import type { KindName } from '../api/kinds.ts';
-import { sleep, systemClock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { Ports } from '../base/ports.ts';
-import { Controller } from '../controller/controller.ts';
-import type { Reconciler } from '../controller/reconciler.ts';
-import { Writer } from '../destination/writer.ts';
-import { ExportReconciler, type ExportReconcilerOptions } from '../export/export-reconciler.ts';
-import { noPlaces } from '../export/export-settings.ts';
-import type { Host, ResourceKey } from '../host/host.ts';
-import { notificationCounter } from '../notifications/notifier.ts';
-import type { PolicySettings } from '../policy/attempts/settings.ts';
-import { PolicyReconciler, type PolicyReconcilerOptions } from '../policy/policy-reconciler.ts';
-import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
-import { type Connect, connectOverTls } from '../service/connect.ts';
-import type { CommandContext } from './context.ts';
-import { packageVersion } from './version.ts';
+import { Accounts } from '../../account/accounts.ts';
+import { type RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
+import type { KindName } from '../../api/kinds.ts';
+import { sleep, systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { Ports } from '../../base/ports.ts';
+import { Controller } from '../../controller/controller.ts';
+import type { Reconciler } from '../../controller/reconciler.ts';
+import { Writer } from '../../destination/writer.ts';
+import { ExportReconciler, type ExportReconcilerOptions } from '../../export/export-reconciler.ts';
+import { noPlaces } from '../../export/export-settings.ts';
+import type { Host, ResourceKey } from '../../host/host.ts';
+import { notificationCounter } from '../../notifications/notifier.ts';
+import type { PolicySettings } from '../../policy/attempts/settings.ts';
+import { PolicyReconciler, type PolicyReconcilerOptions } from '../../policy/policy-reconciler.ts';
+import { ScheduleReconciler } from '../../schedule/schedule-reconciler.ts';
+import { type Connect, connectOverTls } from '../../service/connect.ts';
+import type { CommandContext } from '../command/context.ts';
+import { packageVersion } from '../command/package-folder.ts';
 
 export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'decide'> {
   readonly host: Host;

@@ -1,5 +1,5 @@
 /** Types of parsed command-line flags. If a flag was not given, its attribute is missing. */
-import type { ListenAddress } from '../base/flag-values.ts';
+import type { ListenAddress } from '../../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
 export interface ClusterOptions {
