@@ -91,7 +91,7 @@ describe('the details', () => {
     const texts = await page.locator('article').innerText();
     for (const text of ['3,104,212', 'Digest', '9f2c77ab', 'every interval is proven']) expect(texts).toContain(text);
     expect(await page.getByRole('img', { name: '100% of the time range exported' }).count()).toBe(1);
-    expect(await page.locator('.histogram rect').count()).toBe(60);
+    expect(await page.locator('.histogram > span').count()).toBe(60);
     await page.context().close();
   });
 
@@ -101,7 +101,7 @@ describe('the details', () => {
     const own = await showPage([shownResource({ kind: 'CollectorVersionPolicy', name: 'rolling', status })]);
     const { page } = await openPage(browser, own.url, 'cvp/logging/rolling');
     const bar = page.getByRole('img', { name: '4 updated, 3 in progress, 1 failed, 2 not updated' });
-    expect(await bar.locator('rect').count()).toBe(4);
+    expect(await bar.locator('span').count()).toBe(4);
     expect(await page.locator('.stage-counts').innerText()).toBe('4/10, 3 in progress, 1 failed');
     await page.context().close();
     await own.stop();

@@ -27,7 +27,7 @@ export async function buildPage(): Promise<BuiltPage> {
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({
     absWorkingDir: inPackage(''),
-    entryPoints: [inPackage(`${sources}/main.tsx`)],
+    entryPoints: [inPackage(`${sources}/app.tsx`)],
     bundle: true,
     minify: true,
     format: 'esm',

@@ -1,4 +1,5 @@
-/** Frame of the page: header, list of resources, and details of the selected resource. */
+/** Entry of the page of `logfleet ui`. Its frame: header, list of resources, and details of the selected resource. */
+import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PlaceMessage, StartData } from '../page-data.ts';
 import { DetailPane } from './detail-pane.tsx';
@@ -6,7 +7,7 @@ import { ListWindow } from './list-window.ts';
 import { ResourceList } from './resource-list.tsx';
 import { everything, followChanges, readDetail, readList, type ShownDetail } from './server-data.ts';
 
-export function App({ start }: { start: StartData }) {
+function App({ start }: { start: StartData }) {
   const [filter, setFilter] = useState(everything);
   const [, setReads] = useState(0);
   const [place, setPlace] = useState(start.place);
@@ -109,7 +110,7 @@ function Warnings({ warnings, isConnected }: { warnings: readonly string[]; isCo
     'The connection to logfleet ui is lost, so the page is out of date. If the command has ended, start it again.';
   const all = isConnected ? warnings : [lost, ...warnings];
   return (
-    <div class="warnings" role="status">
+    <div class="warnings" role="status" data-tone="waiting">
       {all.map((warning) => (
         <p key={warning}>{warning}</p>
       ))}
@@ -125,3 +126,6 @@ function Announcement({ detail }: { detail: ShownDetail }) {
     </p>
   );
 }
+
+const root = document.getElementById('app');
+if (root) render(<App start={JSON.parse(document.getElementById('start')?.textContent ?? '')} />, root);

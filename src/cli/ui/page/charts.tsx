@@ -1,119 +1,106 @@
-/** Bars, histograms and timelines as SVG, with texts for screen readers. */
+/** Bars, histograms and timelines, with texts for screen readers. */
 import type { TimeRange } from '../../../api/time-range.ts';
-import { apportion } from '../../render/bars.ts';
+import { collectorStates } from '../../render/bars.ts';
 import { renderMinute } from '../../render/text.ts';
+import { Section, shown } from './parts.tsx';
 
-export interface Segment {
+/** Meaning of a colour in a chart. */
+export interface Key {
   readonly label: string;
-  readonly amount: number;
-  /** Name of the segment's colour in `page.css`. */
-  readonly look: string;
+  /** CSS colour. `page.css` defines the variables. */
+  readonly colour: string;
 }
 
-/** Number of cells in a bar. Each amount above 0 gets a cell. */
-const cells = 200;
+export interface Segment extends Key {
+  readonly amount: number;
+}
 
+/** Returns the segments of a bar of collectors. `counts` are in the order of `collectorStates`. */
+export function collectorSegments(counts: readonly number[]): readonly Segment[] {
+  return collectorStates.map(({ member, label }, index) => ({
+    label,
+    amount: counts[index] ?? 0,
+    colour: `var(--${member})`,
+  }));
+}
+
+export function exportSegments([done = 0, rest = 0]: readonly number[]): readonly Segment[] {
+  return [
+    { label: '% exported', amount: done, colour: 'var(--updated)' },
+    { label: '% left', amount: rest, colour: 'var(--pending)' },
+  ];
+}
+
+/** Bar of segments in proportion to their amounts. Each amount above 0 is visible. */
 export function StackedBar({ segments, isThin = false }: { segments: readonly Segment[]; isThin?: boolean }) {
-  const widths = apportion(
-    segments.map(({ amount }) => amount),
-    cells,
-  );
   const present = segments.filter(({ amount }) => amount > 0);
   const text = present.map(({ label, amount }) => `${amount}${label.startsWith('%') ? '' : ' '}${label}`).join(', ');
-  let from = 0;
   return (
-    <svg
-      class={isThin ? 'bar thin' : 'bar'}
-      viewBox={`0 0 ${cells} 1`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={text || 'none'}
-    >
-      {segments.map(({ label, look }, index) => {
-        const width = widths[index] ?? 0;
-        const x = from;
-        from += width;
-        return width > 0 && <rect key={label} data-look={look} x={x} y={0} width={width} height={1} />;
-      })}
-    </svg>
+    <div class={isThin ? 'bar thin' : 'bar'} role="img" aria-label={text || 'none'}>
+      {present.map(({ label, amount, colour }) => (
+        <span key={label} style={{ flexGrow: amount, background: colour }} />
+      ))}
+    </div>
   );
 }
 
-/** Legend of a stacked bar without empty segments. */
-export function Legend({ segments }: { segments: readonly Segment[] }) {
+/** Meanings of the colours of a chart. Segments of a bar also have their amounts, and empty segments are omitted. */
+export function Legend({ keys }: { keys: readonly (Key & Partial<Segment>)[] }) {
   return (
     <ul class="legend">
-      {segments
-        .filter(({ amount }) => amount > 0)
-        .map(({ label, amount, look }) => (
+      {keys
+        .filter(({ amount }) => amount !== 0)
+        .map(({ label, colour, amount }) => (
           <li key={label}>
-            <span class="swatch" data-look={look} aria-hidden="true" />
-            {label} <strong>{amount.toLocaleString('en-US')}</strong>
+            <span class="swatch" style={{ background: colour }} aria-hidden="true" />
+            {label} {amount !== undefined && <strong>{shown(amount)}</strong>}
           </li>
         ))}
     </ul>
   );
 }
 
-/** Meanings of the colours of a timeline. */
-export function Keys({ keys }: { keys: readonly (readonly [look: string, meaning: string])[] }) {
+export function BarSection({ title, segments }: { title: string; segments: readonly Segment[] }) {
   return (
-    <ul class="legend">
-      {keys.map(([look, meaning]) => (
-        <li key={look}>
-          <span class="swatch" data-look={look} aria-hidden="true" />
-          {meaning}
-        </li>
-      ))}
-    </ul>
+    <Section title={title}>
+      <StackedBar segments={segments} />
+      <Legend keys={segments} />
+    </Section>
   );
 }
 
 export interface TimeSpan extends TimeRange {
-  readonly look: string;
+  readonly colour: string;
   readonly title: string;
 }
 
 /** Returns the span between two RFC 3339 times, with `what` in the tooltip. */
-export function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
+export function spanOf(from: string, to: string, colour: string, what: string): TimeSpan {
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
+  return { fromMs, toMs, colour, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
 }
 
-const timelineWidth = 1_000;
+interface TimelineProps {
+  readonly range: TimeRange;
+  readonly spans: readonly TimeSpan[];
+  readonly nowMs?: number;
+  readonly label: string;
+}
 
-export function Timeline({
-  range,
-  spans,
-  nowMs,
-  label,
-}: {
-  range: TimeRange;
-  spans: readonly TimeSpan[];
-  nowMs?: number;
-  label: string;
-}) {
-  const x = (timeMs: number) =>
-    ((Math.min(range.toMs, Math.max(range.fromMs, timeMs)) - range.fromMs) / Math.max(1, range.toMs - range.fromMs)) *
-    timelineWidth;
+export function Timeline({ range, spans, nowMs, label }: TimelineProps) {
+  const percent = (durationMs: number) => `${(100 * durationMs) / Math.max(1, range.toMs - range.fromMs)}%`;
+  const place = (fromMs: number, toMs: number) => ({
+    left: percent(fromMs - range.fromMs),
+    width: percent(toMs - fromMs),
+  });
   return (
-    <figure class="timeline">
-      <svg viewBox={`0 0 ${timelineWidth} 28`} preserveAspectRatio="none" role="img" aria-label={label}>
-        <rect data-look="missing" x={0} y={4} width={timelineWidth} height={20} />
-        {spans.map(({ fromMs, toMs, look, title }) => (
-          <rect
-            key={`${look} ${fromMs}`}
-            data-look={look}
-            x={x(fromMs)}
-            y={4}
-            width={Math.max(2, x(toMs) - x(fromMs))}
-            height={20}
-          >
-            <title>{title}</title>
-          </rect>
+    <figure>
+      <div class="timeline" role="img" aria-label={label}>
+        {spans.map(({ fromMs, toMs, colour, title }) => (
+          <span key={`${colour} ${fromMs}`} title={title} style={{ ...place(fromMs, toMs), background: colour }} />
         ))}
-        {nowMs !== undefined && <rect data-look="now" x={x(nowMs) - 1} y={0} width={2} height={28} />}
-      </svg>
+        {nowMs !== undefined && <span style={{ ...place(nowMs, nowMs), background: 'var(--text)' }} />}
+      </div>
       <Axis range={range} />
     </figure>
   );
@@ -128,41 +115,31 @@ function Axis({ range }: { range: TimeRange }) {
   );
 }
 
-/** Histogram of counts over time. `undefined` is an unknown count. */
-export function Histogram({
-  counts,
-  range,
-  label,
-}: {
-  counts: readonly (number | undefined)[];
-  range: TimeRange;
-  label: string;
-}) {
-  const highest = Math.max(1, ...counts.map((count) => count ?? 0));
+interface HistogramProps {
+  /** Counts in slices of equal length. `undefined` is an unknown count. */
+  readonly counts: readonly (number | undefined)[];
+  readonly range: TimeRange;
+  readonly label: string;
+}
+
+/** Histogram of rows over time. */
+export function Histogram({ counts, range, label }: HistogramProps) {
+  const highest = Math.max(1, ...counts.map((count = 0) => count));
   const sliceMs = (range.toMs - range.fromMs) / counts.length;
   return (
-    <figure class="histogram">
+    <figure>
       <p class="axis" aria-hidden="true">
-        <span>{highest.toLocaleString('en-US')} rows</span>
+        {shown(highest)} rows
       </p>
-      <svg viewBox={`0 0 ${counts.length * 10} 100`} preserveAspectRatio="none" role="img" aria-label={label}>
+      <div class="histogram" role="img" aria-label={label}>
         {counts.map((count, index) => {
-          const height = count === undefined ? 100 : count === 0 ? 0 : Math.max(2, (count / highest) * 100);
-          const start = renderMinute(range.fromMs + index * sliceMs);
-          return (
-            <rect
-              key={index}
-              data-look={count === undefined ? 'unknown' : 'rows'}
-              x={index * 10 + 1}
-              y={100 - height}
-              width={8}
-              height={height}
-            >
-              <title>{`${start}: ${count === undefined ? 'not exported yet' : `${count.toLocaleString('en-US')} rows`}`}</title>
-            </rect>
-          );
+          const height = count === undefined ? 100 : count && Math.max(2, (count / highest) * 100);
+          const rows = count === undefined ? 'not exported yet' : `${shown(count)} rows`;
+          const title = `${renderMinute(range.fromMs + index * sliceMs)}: ${rows}`;
+          const background = `var(--${count === undefined ? 'missing' : 'inProgress'})`;
+          return <span key={index} title={title} style={{ height: `${height}%`, background }} />;
         })}
-      </svg>
+      </div>
       <Axis range={range} />
     </figure>
   );

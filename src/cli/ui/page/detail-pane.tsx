@@ -1,6 +1,5 @@
 /** Details of the selected resource: state, commands, conditions and spec. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { Condition } from '../../../api/generated/collector-version-policy.ts';
 import { type AnyResource, kinds } from '../../../api/kinds.ts';
 import { renderCount } from '../../render/text.ts';
 import type { ResourceDetail } from '../page-data.ts';
@@ -18,7 +17,7 @@ interface PaneProps {
 }
 
 export function DetailPane({ id, detail, total }: PaneProps) {
-  if (id === '') return <Overview total={total} />;
+  if (id === '') return <p class="nothing">{renderCount(total, 'resource')}. Select one to see its details.</p>;
   if (detail === undefined) return <p class="nothing">Reading {id} …</p>;
   return (
     <article>
@@ -30,10 +29,6 @@ export function DetailPane({ id, detail, total }: PaneProps) {
   );
 }
 
-function Overview({ total }: { total: number }) {
-  return <p class="nothing">{renderCount(total, 'resource')}. Select one to see its details.</p>;
-}
-
 function Detail({ detail }: { detail: ResourceDetail }) {
   const { resource, commands } = detail;
   return (
@@ -42,13 +37,19 @@ function Detail({ detail }: { detail: ResourceDetail }) {
       <Callout detail={detail} />
       <KindDetail resource={resource} />
       <Section title="Commands">
-        {commands
-          .filter(({ isAwaited }) => !isAwaited)
-          .map(({ purpose, command }) => (
-            <Command key={command} purpose={purpose} command={command} />
-          ))}
+        <Commands commands={commands.filter(({ isAwaited }) => !isAwaited)} />
       </Section>
-      <Conditions conditions={resource.status?.conditions ?? []} />
+      <TableSection
+        title="Conditions"
+        rows={resource.status?.conditions}
+        columns={{
+          Type: 'type',
+          Status: 'status',
+          Reason: 'reason',
+          Since: ({ lastTransitionTime }) => <Ago time={lastTransitionTime} />,
+          Message: 'message',
+        }}
+      />
       <Section title="Spec">
         <details>
           <summary>Generation {resource.metadata.generation} as JSON</summary>
@@ -107,11 +108,7 @@ function Callout({ detail: { tone, resource, messages, commands } }: { detail: R
       {texts.map((text) => (
         <p key={text}>{text}</p>
       ))}
-      {commands
-        .filter(({ isAwaited }) => isAwaited)
-        .map(({ purpose, command }) => (
-          <Command key={command} purpose={purpose} command={command} />
-        ))}
+      <Commands commands={commands.filter(({ isAwaited }) => isAwaited)} />
     </div>
   );
 }
@@ -119,18 +116,6 @@ function Callout({ detail: { tone, resource, messages, commands } }: { detail: R
 /** Conditions that report a problem beside the state. */
 const problems: readonly string[] = ['Outage', 'Overlapping', 'OtherOperator', 'Failed'];
 
-function Conditions({ conditions }: { conditions: readonly Condition[] }) {
-  return (
-    <TableSection
-      title="Conditions"
-      headings={['Type', 'Status', 'Reason', 'Since', 'Message']}
-      rows={conditions.map(({ type, status, reason, lastTransitionTime, message }) => [
-        type,
-        status,
-        reason,
-        <Ago key={type} time={lastTransitionTime} />,
-        message,
-      ])}
-    />
-  );
+function Commands({ commands }: Pick<ResourceDetail, 'commands'>) {
+  return commands.map(({ purpose, command }) => <Command key={command} purpose={purpose} command={command} />);
 }

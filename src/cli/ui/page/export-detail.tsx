@@ -4,10 +4,10 @@ import type { SearchExportStatus } from '../../../api/generated/search-export.ts
 import type { SearchExport } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../api/time-range.ts';
 import { renderDuration } from '../../../base/duration.ts';
+import { groupedText } from '../../../base/number-text.ts';
 import { renderBytes, renderCount, renderMinute, renderTimeLeft } from '../../render/text.ts';
-import { Histogram, Keys, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
-import { useNow } from './clock.ts';
-import { Ago, exportSegments, Minute, Pairs, Section, Table, TableSection } from './parts.tsx';
+import { exportSegments, Histogram, Legend, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
+import { Ago, Pairs, rangeColumns, Section, Table, TableSection, useNow } from './parts.tsx';
 
 export function ExportDetail({ resource }: { resource: SearchExport }) {
   const { status = {} } = resource;
@@ -16,8 +16,16 @@ export function ExportDetail({ resource }: { resource: SearchExport }) {
       <ExportFigures status={status} />
       <Coverage status={status} />
       <RowsOverTime status={status} />
-      <Searches status={status} />
-      <Incomplete status={status} />
+      <TableSection
+        title="Running searches"
+        rows={status.jobs}
+        columns={{ ...rangeColumns, State: 'state', Messages: 'messageCount', 'Search job': 'id' }}
+      />
+      <TableSection
+        title="Intervals that are not proven complete"
+        rows={status.incomplete}
+        columns={{ ...rangeColumns, Reason: 'reason', Received: 'received', Expected: 'expected' }}
+      />
       <Lines title="Errors of searches" lines={status.pendingErrors} />
       <Lines title="Warnings of searches" lines={status.pendingWarnings} />
       <Files status={status} />
@@ -34,14 +42,14 @@ function ExportFigures({ status: { progress, estimatedCompletionTime } }: { stat
   return (
     <Pairs
       look="figures"
-      pairs={[
-        ['Exported', `${coveredPercent}%`],
-        ['Rows', rowsWritten.toLocaleString('en-US')],
-        ['Files', renderBytes(bytesWritten)],
-        ['Intervals', `${intervalsDone.toLocaleString('en-US')} of ${intervalsPlanned.toLocaleString('en-US')}`],
-        ['Speed', rowsPerSecond === undefined ? undefined : `${rowsPerSecond.toLocaleString('en-US')} rows/s`],
-        ['Remaining time', renderTimeLeft(estimatedCompletionTime, nowMs)],
-      ]}
+      pairs={{
+        Exported: `${coveredPercent}%`,
+        Rows: rowsWritten,
+        Files: renderBytes(bytesWritten),
+        Intervals: `${groupedText(intervalsDone)} of ${groupedText(intervalsPlanned)}`,
+        Speed: rowsPerSecond === undefined ? undefined : `${groupedText(rowsPerSecond)} rows/s`,
+        'Remaining time': renderTimeLeft(estimatedCompletionTime, nowMs),
+      }}
     />
   );
 }
@@ -57,8 +65,8 @@ function Coverage({ status }: { status: SearchExportStatus }) {
   if (!range || !progress) return null;
   const spans: readonly TimeSpan[] = [
     ...exportedSpans(status, range),
-    ...jobs.map(({ from, to, state }) => spanOf(from, to, 'inProgress', `search: ${state}`)),
-    ...incomplete.map(({ from, to, reason }) => spanOf(from, to, 'failed', `not proven: ${reason}`)),
+    ...jobs.map(({ from, to, state }) => spanOf(from, to, 'var(--inProgress)', `search: ${state}`)),
+    ...incomplete.map(({ from, to, reason }) => spanOf(from, to, 'var(--failed)', `not proven: ${reason}`)),
   ];
   const isKnown = spans.length > 0;
   const label = `${progress.coveredPercent}% of the time range exported, ${renderCount(jobs.length, 'running search')}, ${renderCount(incomplete.length, 'incomplete interval')}`;
@@ -69,21 +77,21 @@ function Coverage({ status }: { status: SearchExportStatus }) {
       ) : (
         <StackedBar segments={exportSegments([progress.coveredPercent, 100 - progress.coveredPercent])} />
       )}
-      <Keys
-        keys={[
-          ['updated', 'exported'],
-          ['inProgress', 'being searched'],
-          ['failed', 'not proven'],
-          ['missing', 'not exported yet'],
-        ]}
-      />
+      <Legend keys={coverageKeys} />
     </Section>
   );
 }
 
+const coverageKeys = [
+  { label: 'exported', colour: 'var(--updated)' },
+  { label: 'being searched', colour: 'var(--inProgress)' },
+  { label: 'not proven', colour: 'var(--failed)' },
+  { label: 'not exported yet', colour: 'var(--missing)' },
+];
+
 /** Returns the exported time ranges, in sixtieths of the whole range. */
 function exportedSpans({ rowHistogram = [], manifest }: SearchExportStatus, range: TimeRange): readonly TimeSpan[] {
-  const whole = { ...range, look: 'updated', title: 'exported' };
+  const whole = { ...range, colour: 'var(--updated)', title: 'exported' };
   if (manifest) return [whole];
   const sliceMs = (range.toMs - range.fromMs) / rowHistogram.length;
   const timeMs = (slice: number) => range.fromMs + slice * sliceMs;
@@ -104,51 +112,19 @@ function RowsOverTime({ status }: { status: SearchExportStatus }) {
   const sliceMs = (range.toMs - range.fromMs) / counts.length;
   const timeOf = (slice: number) => renderMinute(range.fromMs + slice * sliceMs);
   const highest = Math.max(...rowHistogram);
-  const label = `Rows over time, at most ${highest.toLocaleString('en-US')} rows, from ${timeOf(rowHistogram.indexOf(highest))}`;
+  const label = `Rows over time, at most ${groupedText(highest)} rows, from ${timeOf(rowHistogram.indexOf(highest))}`;
   return (
     <Section title="Rows over time">
       <Histogram counts={counts} range={range} label={label} />
       <details>
         <summary>As a table</summary>
         <Table
-          caption="Rows over time"
-          headings={['From', 'Rows']}
-          rows={counts.map((count, slice) => [timeOf(slice), count?.toLocaleString('en-US') ?? 'not exported yet'])}
+          title="Rows over time"
+          rows={counts.map((count, slice) => ({ time: timeOf(slice), count: count ?? 'not exported yet' }))}
+          columns={{ From: 'time', Rows: 'count' }}
         />
       </details>
     </Section>
-  );
-}
-
-function Searches({ status: { jobs = [] } }: { status: SearchExportStatus }) {
-  return (
-    <TableSection
-      title="Running searches"
-      headings={['From', 'To', 'State', 'Messages', 'Search job']}
-      rows={jobs.map(({ id, from, to, state, messageCount }) => [
-        <Minute key="from" time={from} />,
-        <Minute key="to" time={to} />,
-        state,
-        messageCount?.toLocaleString('en-US') ?? '',
-        id,
-      ])}
-    />
-  );
-}
-
-function Incomplete({ status: { incomplete = [] } }: { status: SearchExportStatus }) {
-  return (
-    <TableSection
-      title="Intervals that are not proven complete"
-      headings={['From', 'To', 'Reason', 'Received', 'Expected']}
-      rows={incomplete.map(({ from, to, reason, received, expected }) => [
-        <Minute key="from" time={from} />,
-        <Minute key="to" time={to} />,
-        reason,
-        received?.toLocaleString('en-US') ?? '',
-        expected?.toLocaleString('en-US') ?? '',
-      ])}
-    />
   );
 }
 
@@ -171,19 +147,16 @@ function Files({ status: { manifest, fingerprint, location } }: { status: Search
     <Section title="Files and proof">
       <Pairs
         look="facts"
-        pairs={[
-          ['Location', location],
-          ['Manifest', manifest?.url],
-          ['Rows', manifest?.rows.toLocaleString('en-US')],
-          ['Files', manifest && `${manifest.files.toLocaleString('en-US')}, ${renderBytes(manifest.bytes)}`],
-          [
-            'Complete',
-            manifest && (manifest.complete ? 'yes, every interval is proven' : 'no, an interval is not proven'),
-          ],
-          ['Proof level', manifest?.proof],
-          ['SHA-256 of the manifest', manifest?.sha256],
-          ['Fingerprint', fingerprint],
-        ]}
+        pairs={{
+          Location: location,
+          Manifest: manifest?.url,
+          Rows: manifest?.rows,
+          Files: manifest && `${groupedText(manifest.files)}, ${renderBytes(manifest.bytes)}`,
+          Complete: manifest && (manifest.complete ? 'yes, every interval is proven' : 'no, an interval is not proven'),
+          'Proof level': manifest?.proof,
+          'SHA-256 of the manifest': manifest?.sha256,
+          Fingerprint: fingerprint,
+        }}
       />
     </Section>
   );
@@ -193,23 +166,17 @@ function Workers({ status: { kubernetesJob, workers = [] } }: { status: SearchEx
   if (!kubernetesJob) return null;
   return (
     <Section title="Kubernetes Job">
-      <Pairs
-        look="facts"
-        pairs={[
-          ['Name', kubernetesJob.name],
-          ['Failed pods', kubernetesJob.failedPods === undefined ? undefined : String(kubernetesJob.failedPods)],
-        ]}
-      />
+      <Pairs look="facts" pairs={{ Name: kubernetesJob.name, 'Failed pods': kubernetesJob.failedPods }} />
       <Table
-        caption="Workers"
-        headings={['Worker', 'Exported', 'Rows', 'Obstacle', 'Since']}
-        rows={workers.map(({ index, progress, obstacle }) => [
-          String(index),
-          progress ? `${progress.coveredPercent}%` : '',
-          progress?.rowsWritten.toLocaleString('en-US') ?? '',
-          obstacle ? `${obstacle.reason}: ${obstacle.message}` : '',
-          obstacle && <Ago key={index} time={obstacle.startTime} />,
-        ])}
+        title="Workers"
+        rows={workers}
+        columns={{
+          Worker: 'index',
+          Exported: ({ progress }) => progress && `${progress.coveredPercent}%`,
+          Rows: ({ progress }) => progress?.rowsWritten,
+          Obstacle: ({ obstacle }) => obstacle && `${obstacle.reason}: ${obstacle.message}`,
+          Since: ({ obstacle }) => obstacle && <Ago time={obstacle.startTime} />,
+        }}
       />
     </Section>
   );
@@ -218,20 +185,22 @@ function Workers({ status: { kubernetesJob, workers = [] } }: { status: SearchEx
 function ExportFacts({ resource: { spec, status = {} } }: { resource: SearchExport }) {
   const { startTime, completionTime, progress, timeRange } = status;
   const { format, compression } = spec.output;
-  const took = startTime && completionTime && renderDuration(Date.parse(completionTime) - Date.parse(startTime));
   const scanned = progress?.bytesScanned;
   return (
     <Section title="Export">
       <Pairs
         look="facts"
-        pairs={[
-          ['Query', <code key="query">{spec.query}</code>],
-          ['Time range', timeRange && `${timeRange.startTime} to ${timeRange.endTime}`],
-          ['Format', compression === 'None' ? format : `${format} with ${compression}`],
-          ['Scanned by the service', scanned === undefined ? undefined : renderBytes(scanned)],
-          ['Duplicates dropped', progress?.duplicatesDropped.toLocaleString('en-US')],
-          ['Took', took || undefined],
-        ]}
+        pairs={{
+          Query: <code>{spec.query}</code>,
+          'Time range': timeRange && `${timeRange.startTime} to ${timeRange.endTime}`,
+          Format: compression === 'None' ? format : `${format} with ${compression}`,
+          'Scanned by the service': scanned === undefined ? undefined : renderBytes(scanned),
+          'Duplicates dropped': progress?.duplicatesDropped,
+          Took:
+            startTime && completionTime
+              ? renderDuration(Date.parse(completionTime) - Date.parse(startTime))
+              : undefined,
+        }}
       />
     </Section>
   );

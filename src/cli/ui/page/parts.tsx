@@ -1,11 +1,26 @@
 /** Small parts that several views of the page share. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { collectorStates } from '../../render/bars.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { groupedText } from '../../../base/number-text.ts';
 import type { Tone } from '../../render/condition-lines.ts';
 import { renderAgeSince, renderMinute } from '../../render/text.ts';
-import type { Segment } from './charts.tsx';
-import { useNow } from './clock.ts';
+
+const tickMs = 1_000;
+
+/** Returns the wall time in ms. The component that calls this hook is rendered again every second. */
+export function useNow(): number {
+  const [nowMs, setNowMs] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), tickMs);
+    return () => clearInterval(timer);
+  }, []);
+  return nowMs;
+}
+
+/** Renders numbers with groups of digits, and other values unchanged. */
+export function shown(value: ComponentChildren): ComponentChildren {
+  return typeof value === 'number' ? groupedText(value) : value;
+}
 
 export function StateChip({ state, tone }: { state: string; tone: Tone }) {
   return (
@@ -13,18 +28,6 @@ export function StateChip({ state, tone }: { state: string; tone: Tone }) {
       {state}
     </span>
   );
-}
-
-/** Returns the segments of a bar of collectors. `counts` are in the order of `collectorStates`. */
-export function collectorSegments(counts: readonly number[]): readonly Segment[] {
-  return collectorStates.map(({ member, label }, index) => ({ label, amount: counts[index] ?? 0, look: member }));
-}
-
-export function exportSegments([done = 0, rest = 0]: readonly number[]): readonly Segment[] {
-  return [
-    { label: '% exported', amount: done, look: 'updated' },
-    { label: '% left', amount: rest, look: 'pending' },
-  ];
 }
 
 export function Section({ title, children }: { title: string; children: ComponentChildren }) {
@@ -39,19 +42,19 @@ export function Section({ title, children }: { title: string; children: Componen
 interface PairsProps {
   /** `figures` are large and at the top. `facts` take one line each. */
   readonly look: 'figures' | 'facts';
-  readonly pairs: readonly (readonly [name: string, value: ComponentChildren])[];
+  /** Values by name. Values that are undefined are omitted. */
+  readonly pairs: Readonly<Record<string, ComponentChildren>>;
 }
 
-/** Names and values. Pairs without a value are omitted. */
 export function Pairs({ look, pairs }: PairsProps) {
   return (
     <dl class={look}>
-      {pairs.map(
+      {Object.entries(pairs).map(
         ([name, value]) =>
           value !== undefined && (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{value}</dd>
+              <dd>{shown(value)}</dd>
             </div>
           ),
       )}
@@ -59,19 +62,21 @@ export function Pairs({ look, pairs }: PairsProps) {
   );
 }
 
-interface TableProps {
-  readonly caption: string;
-  readonly headings: readonly string[];
-  readonly rows: readonly (readonly ComponentChildren[])[];
+interface TableProps<R> {
+  readonly title: string;
+  readonly rows: readonly R[] | undefined;
+  /** Columns by heading. A column is the name of a field, or a function that renders a cell. */
+  readonly columns: Readonly<Record<string, keyof R | ((row: R) => ComponentChildren)>>;
 }
 
 /** Table that scrolls sideways in a narrow window. Not shown without rows. */
-export function Table({ caption, headings, rows }: TableProps) {
+export function Table<R>({ title, rows = [], columns }: TableProps<R>) {
   if (rows.length === 0) return null;
+  const headings = Object.keys(columns);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: an element that scrolls must be reachable with the keyboard.
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.
-    <div class="table" role="group" aria-label={caption} tabIndex={0}>
+    <div class="table" role="group" aria-label={title} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -85,8 +90,10 @@ export function Table({ caption, headings, rows }: TableProps) {
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {row.map((cell, column) => (
-                <td key={column}>{cell}</td>
+              {Object.values(columns).map((column, place) => (
+                <td key={place}>
+                  {shown(typeof column === 'function' ? column(row) : (row[column] as ComponentChildren))}
+                </td>
               ))}
             </tr>
           ))}
@@ -96,14 +103,25 @@ export function Table({ caption, headings, rows }: TableProps) {
   );
 }
 
-export function TableSection({ title, headings, rows }: Omit<TableProps, 'caption'> & { title: string }) {
-  if (rows.length === 0) return null;
+export function TableSection<R>(props: TableProps<R>) {
+  if (!props.rows?.length) return null;
   return (
-    <Section title={title}>
-      <Table caption={title} headings={headings} rows={rows} />
+    <Section title={props.title}>
+      <Table {...props} />
     </Section>
   );
 }
+
+interface TextRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Columns of a table whose rows have a time range. */
+export const rangeColumns = {
+  From: ({ from }: TextRange) => <Minute time={from} />,
+  To: ({ to }: TextRange) => <Minute time={to} />,
+} as const;
 
 /** Age of a time, such as `5m ago`, with the exact time in the tooltip. */
 export function Ago({ time }: { time: string }) {
@@ -114,7 +132,7 @@ export function Ago({ time }: { time: string }) {
   );
 }
 
-export function Minute({ time }: { time: string }) {
+function Minute({ time }: { time: string }) {
   return (
     <time dateTime={time} title={time}>
       {renderMinute(Date.parse(time))}

@@ -16,35 +16,37 @@ import {
   renderWindow,
 } from '../../render/rollout-figures.ts';
 import { renderTimeLeft } from '../../render/text.ts';
-import { Legend, type Segment, StackedBar } from './charts.tsx';
-import { useNow } from './clock.ts';
-import { Ago, collectorSegments, Pairs, Section, TableSection } from './parts.tsx';
+import { BarSection, collectorSegments, type Segment, StackedBar } from './charts.tsx';
+import { Ago, Pairs, Section, TableSection, useNow } from './parts.tsx';
 
 const shownVersions = 8;
 
 /** Texts of the states that consist of several words. */
 const stateTexts: Partial<Record<StageStatus['state'], string>> = { AwaitingApproval: 'Awaiting approval' };
 
+const stageColours: Readonly<Record<StageStatus['state'], string>> = {
+  Pending: 'var(--pending)',
+  AwaitingApproval: 'var(--offline)',
+  Progressing: 'var(--inProgress)',
+  Soaking: 'var(--offline)',
+  Failed: 'var(--failed)',
+  Completed: 'var(--updated)',
+  Stopped: 'var(--failed)',
+};
+
 export function PolicyDetail({ policy }: { policy: CollectorVersionPolicy }) {
   const { status = {}, spec } = policy;
   const { collectors, versions = [], stages = [], rollout, tasks = [] } = status;
-  const segments = collectors && collectorSegments(collectorStates.map(({ member }) => collectors[member]));
-  const mix = versionSegments(status);
   return (
     <>
       <RolloutFigures policy={policy} />
-      {segments && (
-        <Section title="Collectors by state">
-          <StackedBar segments={segments} />
-          <Legend segments={segments} />
-        </Section>
+      {collectors && (
+        <BarSection
+          title="Collectors by state"
+          segments={collectorSegments(collectorStates.map(({ member }) => collectors[member]))}
+        />
       )}
-      {versions.length > 0 && (
-        <Section title="Collectors by version">
-          <StackedBar segments={mix} />
-          <Legend segments={mix} />
-        </Section>
-      )}
+      {versions.length > 0 && <BarSection title="Collectors by version" segments={versionSegments(status)} />}
       {stages.length > 0 && (
         <Section title="Stages">
           <ol class="stages">
@@ -63,7 +65,11 @@ export function PolicyDetail({ policy }: { policy: CollectorVersionPolicy }) {
       <Reasons title="Skipped collectors" reasons={status.skippedReasons} />
       <Upgrades title="Upgrades in flight" tasks={tasks.filter(({ endTime }) => endTime === undefined)} />
       <Upgrades title="Upgrades that ended last" tasks={tasks.filter(({ endTime }) => endTime !== undefined)} />
-      <Actions status={status} />
+      <TableSection
+        title="Actions of people"
+        rows={rollout?.actions?.toReversed()}
+        columns={{ Time: ({ time }) => <Ago time={time} />, Action: renderAction }}
+      />
       <History status={status} />
     </>
   );
@@ -76,14 +82,14 @@ function RolloutFigures({ policy: { spec, status = {} } }: { policy: CollectorVe
     <>
       <Pairs
         look="figures"
-        pairs={[
-          ['Target', targetVersion],
-          ['Channel', spec.target.channel],
-          ['Updated', summary?.updated],
-          ['In progress', collectors && String(collectors.inProgress)],
-          ['Failed', collectors && String(collectors.failed)],
-          ['Remaining time', renderTimeLeft(rollout?.estimatedCompletionTime, nowMs)],
-        ]}
+        pairs={{
+          Target: targetVersion,
+          Channel: spec.target.channel,
+          Updated: summary?.updated,
+          'In progress': collectors?.inProgress,
+          Failed: collectors?.failed,
+          'Remaining time': renderTimeLeft(rollout?.estimatedCompletionTime, nowMs),
+        }}
       />
       {status.nextWindow && <p class="window muted">{sentence(renderWindow(status, nowMs))}</p>}
     </>
@@ -94,32 +100,33 @@ function sentence(text: string | undefined): string {
   return text === undefined ? '' : `${text.replace(/^./, (letter) => letter.toUpperCase())}.`;
 }
 
-/** Returns the versions of the collectors, most frequent first. Combines rare versions. */
+/**
+ * Returns the versions of the collectors, most frequent first. Combines rare versions. The shades of one colour differ
+ * in brightness, so that colour-blind people can tell them apart.
+ */
 function versionSegments({ versions = [], targetVersion }: CollectorVersionPolicyStatus): readonly Segment[] {
-  const rest = versions.slice(shownVersions).reduce((sum, { count }) => sum + count, 0);
   const former = versions.filter(({ version }) => version !== targetVersion);
-  return [
-    ...versions.slice(0, shownVersions).map(({ version, count }) => ({
-      label: `${version || '(none)'}${version === targetVersion ? ' (target)' : ''}`,
-      amount: count,
-      look:
-        version === targetVersion ? 'updated' : `version-${former.findIndex((each) => each.version === version) % 6}`,
-    })),
-    { label: 'other versions', amount: rest, look: 'pending' },
-  ];
+  const shown = versions.slice(0, shownVersions).map(({ version, count: amount }) => {
+    const label = version || '(none)';
+    if (version === targetVersion) return { label: `${label} (target)`, amount, colour: 'var(--updated)' };
+    const shade = 100 - 12 * former.findIndex((each) => each.version === version);
+    return { label, amount, colour: `color-mix(in oklab, var(--version) ${shade}%, var(--panel))` };
+  });
+  const rest = versions.slice(shownVersions).reduce((sum, { count }) => sum + count, 0);
+  return [...shown, { label: 'other versions', amount: rest, colour: 'var(--missing)' }];
 }
 
 function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: boolean; soak: string | undefined }) {
   const nowMs = useNow();
   const { name, members, updated, inProgress = 0, failed, state, startTime } = stage;
   const segments: readonly Segment[] = [
-    { label: 'updated', amount: updated, look: 'updated' },
-    { label: 'in progress', amount: inProgress, look: 'inProgress' },
-    { label: 'failed', amount: failed, look: 'failed' },
-    { label: 'not updated', amount: Math.max(0, members - updated - inProgress - failed), look: 'pending' },
+    { label: 'updated', amount: updated, colour: 'var(--updated)' },
+    { label: 'in progress', amount: inProgress, colour: 'var(--inProgress)' },
+    { label: 'failed', amount: failed, colour: 'var(--failed)' },
+    { label: 'not updated', amount: Math.max(0, members - updated - inProgress - failed), colour: 'var(--pending)' },
   ];
   return (
-    <li class="stage" data-state={state} aria-current={isCurrent ? 'step' : undefined}>
+    <li class="stage" style={{ '--stage': stageColours[state] }} aria-current={isCurrent ? 'step' : undefined}>
       <p class="stage-name">{name}</p>
       <p class="stage-state">{renderStageState(stage, nowMs, stateTexts[state])}</p>
       <StackedBar segments={segments} />
@@ -149,16 +156,16 @@ function Soak({ stage, soak = '', nowMs }: { stage: StageStatus; soak: string | 
   );
 }
 
-function Reasons({ title, reasons = [] }: { title: string; reasons: readonly ReasonCount[] | undefined }) {
+function Reasons({ title, reasons }: { title: string; reasons: readonly ReasonCount[] | undefined }) {
   return (
     <TableSection
       title={title}
-      headings={['Collectors', 'Reason', 'Examples']}
-      rows={reasons.map(({ reason, count, examples = [] }) => [
-        count.toLocaleString('en-US'),
-        reason,
-        [...examples, ...(count > examples.length ? ['…'] : [])].join(', '),
-      ])}
+      rows={reasons}
+      columns={{
+        Collectors: 'count',
+        Reason: 'reason',
+        Examples: ({ count, examples = [] }) => [...examples, ...(count > examples.length ? ['…'] : [])].join(', '),
+      }}
     />
   );
 }
@@ -167,44 +174,32 @@ function Upgrades({ title, tasks }: { title: string; tasks: readonly TaskSample[
   return (
     <TableSection
       title={title}
-      headings={['Collector', 'Versions', 'State', 'Time', 'Message']}
-      rows={tasks.map(({ collector, from = '?', to, state, startTime, endTime, message = '' }) => [
-        collector,
-        `${from} → ${to}`,
-        state,
-        <Ago key={collector} time={endTime ?? startTime} />,
-        message,
-      ])}
+      rows={tasks}
+      columns={{
+        Collector: 'collector',
+        Versions: ({ from = '?', to }) => `${from} → ${to}`,
+        State: 'state',
+        Time: ({ startTime, endTime = startTime }) => <Ago time={endTime} />,
+        Message: 'message',
+      }}
     />
   );
 }
 
-function Actions({ status: { rollout } }: { status: CollectorVersionPolicyStatus }) {
-  const { actions = [] } = rollout ?? {};
-  return (
-    <TableSection
-      title="Actions of people"
-      headings={['Time', 'Action']}
-      rows={[...actions]
-        .reverse()
-        .map((action) => [<Ago key={action.time} time={action.time} />, renderAction(action)])}
-    />
-  );
-}
-
-function History({ status: { history = [] } }: { status: CollectorVersionPolicyStatus }) {
+function History({ status: { history } }: { status: CollectorVersionPolicyStatus }) {
   return (
     <TableSection
       title="Former rollouts"
-      headings={['Rollout', 'Result', 'Updated', 'Failed', 'Took', 'Ended']}
-      rows={history.map(({ id, outcome, updated, failed, startTime, completionTime }) => [
-        id,
-        outcome,
-        updated.toLocaleString('en-US'),
-        failed.toLocaleString('en-US'),
-        renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime))),
-        <Ago key={id} time={completionTime} />,
-      ])}
+      rows={history}
+      columns={{
+        Rollout: 'id',
+        Result: 'outcome',
+        Updated: 'updated',
+        Failed: 'failed',
+        Took: ({ startTime, completionTime }) =>
+          renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime))),
+        Ended: ({ completionTime }) => <Ago time={completionTime} />,
+      }}
     />
   );
 }

@@ -1,14 +1,13 @@
 /** List of resources with filters. Only rows in view are elements. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type KindName, kindNames, kinds } from '../../../api/kinds.ts';
+import { type KindName, kinds } from '../../../api/kinds.ts';
 import type { Tone } from '../../render/condition-lines.ts';
 import { renderAgeSince, renderCount } from '../../render/text.ts';
 import type { ListRow } from '../page-data.ts';
-import { StackedBar } from './charts.tsx';
-import { useNow } from './clock.ts';
+import { collectorSegments, exportSegments, StackedBar } from './charts.tsx';
 import { type ListWindow, type RowRange, rangeInView } from './list-window.ts';
-import { collectorSegments, exportSegments, StateChip } from './parts.tsx';
+import { StateChip, shown, useNow } from './parts.tsx';
 import type { Filter } from './server-data.ts';
 
 /** Height of a row in pixels, as in `page.css`. */
@@ -36,6 +35,7 @@ interface ListProps {
 
 export function ResourceList({ window, filter, onFilter, selected }: ListProps) {
   const { total } = window.page;
+  const isFiltered = Object.values(filter).some((value) => value !== '');
   return (
     <>
       <h2 class="unseen">Resources</h2>
@@ -44,7 +44,9 @@ export function ResourceList({ window, filter, onFilter, selected }: ListProps) 
         {renderCount(total, 'resource')}
       </p>
       {total === 0 ? (
-        <Nothing filter={filter} />
+        <p class="nothing">
+          {isFiltered ? 'No resource matches the filter.' : 'There are no policies, exports or schedules here.'}
+        </p>
       ) : (
         <Rows window={window} total={total} filter={filter} selected={selected} />
       )}
@@ -52,20 +54,15 @@ export function ResourceList({ window, filter, onFilter, selected }: ListProps) 
   );
 }
 
-function Filters({ window, filter, onFilter }: Omit<ListProps, 'selected'>) {
-  const { page } = window;
-  const byKind: Readonly<Record<string, number>> = {
-    '': kindNames.reduce((sum, kind) => sum + page.kinds[kind], 0),
-    ...page.kinds,
-  };
-  const tones = Object.keys(toneLabels) as readonly Tone[];
+function Filters({ window: { page }, filter, onFilter }: Omit<ListProps, 'selected'>) {
+  const all = Object.values(page.kinds).reduce((sum, count) => sum + count, 0);
   return (
     <div class="filters">
       <Choice
-        label="Kind"
-        values={['', ...kindNames]}
-        labelOf={(kind) => (kind === '' ? 'All' : kindLabels[kind as KindName])}
-        countOf={(kind) => byKind[kind] ?? 0}
+        title="Kind"
+        look="kinds"
+        labels={{ '': 'All', ...kindLabels }}
+        counts={{ '': all, ...page.kinds }}
         chosen={filter.kind}
         onChoose={(kind) => onFilter({ ...filter, kind })}
       />
@@ -79,53 +76,43 @@ function Filters({ window, filter, onFilter }: Omit<ListProps, 'selected'>) {
         />
       </label>
       <Choice
-        label="State"
-        values={tones}
-        labelOf={(tone) => toneLabels[tone as Tone]}
-        countOf={(tone) => page.tones[tone as Tone]}
+        title="State"
+        look="tones"
+        labels={toneLabels}
+        counts={page.tones}
         chosen={filter.tone}
         onChoose={(tone) => onFilter({ ...filter, tone: tone === filter.tone ? '' : tone })}
-        isToned
       />
     </div>
   );
 }
 
 interface ChoiceProps {
-  readonly label: string;
-  readonly values: readonly string[];
-  readonly labelOf: (value: string) => string;
-  readonly countOf: (value: string) => number;
+  readonly title: string;
+  readonly look: 'kinds' | 'tones';
+  /** Texts of the buttons, by value. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly counts: Readonly<Record<string, number>>;
   readonly chosen: string;
   readonly onChoose: (value: string) => void;
-  readonly isToned?: boolean;
 }
 
-function Choice({ label, values, labelOf, countOf, chosen, onChoose, isToned = false }: ChoiceProps) {
+function Choice({ title, look, labels, counts, chosen, onChoose }: ChoiceProps) {
   return (
-    <fieldset class={`choice ${isToned ? 'tones' : 'kinds'}`}>
-      <legend class="unseen">{label}</legend>
-      {values.map((value) => (
+    <fieldset class={`choice ${look}`}>
+      <legend class="unseen">{title}</legend>
+      {Object.entries(labels).map(([value, label]) => (
         <button
           key={value}
           type="button"
           aria-pressed={value === chosen}
-          data-tone={isToned ? value : undefined}
+          data-tone={value}
           onClick={() => onChoose(value)}
         >
-          {labelOf(value)} <span class="count">{countOf(value).toLocaleString('en-US')}</span>
+          {label} <span class="count">{shown(counts[value])}</span>
         </button>
       ))}
     </fieldset>
-  );
-}
-
-function Nothing({ filter }: { filter: Filter }) {
-  const isFiltered = filter.kind !== '' || filter.tone !== '' || filter.text !== '';
-  return (
-    <p class="nothing">
-      {isFiltered ? 'No resource matches the filter.' : 'There are no policies, exports or schedules here.'}
-    </p>
   );
 }
 

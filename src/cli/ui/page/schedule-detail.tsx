@@ -4,31 +4,40 @@ import type { SearchExportScheduleStatus } from '../../../api/generated/search-e
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../api/time-range.ts';
 import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
-import { Keys, Legend, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
-import { useNow } from './clock.ts';
-import { exportSegments, Minute, Pairs, Section, TableSection } from './parts.tsx';
+import { BarSection, exportSegments, Legend, spanOf, Timeline, type TimeSpan } from './charts.tsx';
+import { Pairs, rangeColumns, Section, TableSection, useNow } from './parts.tsx';
 
 export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule }) {
-  const { status = {}, spec } = schedule;
+  const { status = {}, spec, metadata } = schedule;
   return (
     <>
       <ScheduleFigures status={status} />
       <Covered status={status} />
       <Backfill status={status} />
-      <Gaps status={status} />
-      <Runs status={status} namespace={schedule.metadata.namespace} />
+      <TableSection title="Gaps" rows={status.gaps} columns={{ ...rangeColumns, Reason: 'reason', Run: 'run' }} />
+      <TableSection
+        title="Latest runs"
+        rows={status.runs}
+        columns={{
+          ...rangeColumns,
+          State: 'state',
+          Rows: 'rows',
+          Size: ({ bytes }) => bytes !== undefined && renderBytes(bytes),
+          Run: ({ name }) => <a href={`#sx/${metadata.namespace}/${name}`}>{name}</a>,
+        }}
+      />
       <Section title="Schedule">
         <Pairs
           look="facts"
-          pairs={[
-            ['Schedule', `${spec.schedule} in ${spec.timeZone}`],
-            ['Start', status.startTime],
-            ['End', spec.endTime],
-            ['Last time', status.lastScheduleTime],
-            ['Next time', status.nextScheduleTime],
-            ['Active runs at most', String(spec.maxActive)],
-            ['Query', <code key="query">{spec.template.spec.query}</code>],
-          ]}
+          pairs={{
+            Schedule: `${spec.schedule} in ${spec.timeZone}`,
+            Start: status.startTime,
+            End: spec.endTime,
+            'Last time': status.lastScheduleTime,
+            'Next time': status.nextScheduleTime,
+            'Active runs at most': spec.maxActive,
+            Query: <code>{spec.template.spec.query}</code>,
+          }}
         />
       </Section>
     </>
@@ -37,22 +46,19 @@ export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule })
 
 function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
   const nowMs = useNow();
-  const { coveredUntil, summary, pendingRuns, nextScheduleTime } = status;
-  const untilNextMs = nextScheduleTime === undefined ? undefined : Date.parse(nextScheduleTime) - nowMs;
+  const { coveredUntil, summary, pendingRuns = 0, nextScheduleTime } = status;
+  const untilNextMs = Date.parse(nextScheduleTime ?? '') - nowMs;
   return (
     <Pairs
       look="figures"
-      pairs={[
-        ['Exported until', coveredUntil && renderMinute(Date.parse(coveredUntil))],
-        ['Lag', summary?.lagSince && renderAgeSince(summary.lagSince, nowMs)],
-        ['Active runs', summary && String(summary.active ?? 0)],
-        [
-          'Pending runs',
-          pendingRuns === undefined ? undefined : pendingRuns >= 1_000 ? '1,000 or more' : String(pendingRuns),
-        ],
-        ['Failed runs', summary && String(summary.failedRuns ?? 0)],
-        ['Next run', untilNextMs === undefined ? undefined : untilNextMs > 0 ? `in ${renderAge(untilNextMs)}` : 'now'],
-      ]}
+      pairs={{
+        'Exported until': coveredUntil && renderMinute(Date.parse(coveredUntil)),
+        Lag: summary?.lagSince && renderAgeSince(summary.lagSince, nowMs),
+        'Active runs': summary && (summary.active ?? 0),
+        'Pending runs': pendingRuns >= 1_000 ? '1,000 or more' : status.pendingRuns,
+        'Failed runs': summary && (summary.failedRuns ?? 0),
+        'Next run': nextScheduleTime && (untilNextMs > 0 ? `in ${renderAge(untilNextMs)}` : 'now'),
+      }}
     />
   );
 }
@@ -77,28 +83,28 @@ function Covered({ status }: { status: SearchExportScheduleStatus }) {
   const { covered = [], gaps = [], runs = [] } = status;
   const running = runs.filter(({ state }) => state === 'Active' || state === 'Stalled');
   const spans: readonly TimeSpan[] = [
-    ...covered.map(({ from, to }) => spanOf(from, to, 'updated', 'exported')),
+    ...covered.map(({ from, to }) => spanOf(from, to, 'var(--updated)', 'exported')),
     ...running.map(({ from, to, state }) =>
-      spanOf(from, to, state === 'Active' ? 'inProgress' : 'offline', `run ${state}`),
+      spanOf(from, to, state === 'Active' ? 'var(--inProgress)' : 'var(--offline)', `run ${state}`),
     ),
-    ...gaps.map(({ from, to, reason }) => spanOf(from, to, 'failed', `gap: ${reason}`)),
+    ...gaps.map(({ from, to, reason }) => spanOf(from, to, 'var(--failed)', `gap: ${reason}`)),
   ];
   const label = `Exported time: ${covered.length} ranges, ${gaps.length} gaps, ${running.length} running`;
   return (
     <Section title="Exported time">
       <Timeline range={range} spans={spans} nowMs={nowMs} label={label} />
-      <Keys
-        keys={[
-          ['updated', 'exported'],
-          ['inProgress', 'running'],
-          ['offline', 'stalled'],
-          ['failed', 'gap'],
-          ['missing', 'not exported yet'],
-        ]}
-      />
+      <Legend keys={coveredKeys} />
     </Section>
   );
 }
+
+const coveredKeys = [
+  { label: 'exported', colour: 'var(--updated)' },
+  { label: 'running', colour: 'var(--inProgress)' },
+  { label: 'stalled', colour: 'var(--offline)' },
+  { label: 'gap', colour: 'var(--failed)' },
+  { label: 'not exported yet', colour: 'var(--missing)' },
+];
 
 /** Compares exported with pending time. Not shown while nothing is pending. */
 function Backfill({ status }: { status: SearchExportScheduleStatus }) {
@@ -108,44 +114,5 @@ function Backfill({ status }: { status: SearchExportScheduleStatus }) {
   const doneMs = covered.reduce((sum, { from, to }) => sum + Date.parse(to) - Date.parse(from), 0);
   const percent = Math.floor((100 * doneMs) / Math.max(1, Date.parse(lastScheduleTime) - Date.parse(startTime)));
   const segments = exportSegments([Math.min(100, percent), Math.max(0, 100 - percent)]);
-  return (
-    <Section title="Backfill">
-      <StackedBar segments={segments} />
-      <Legend segments={segments} />
-    </Section>
-  );
-}
-
-function Gaps({ status: { gaps = [] } }: { status: SearchExportScheduleStatus }) {
-  return (
-    <TableSection
-      title="Gaps"
-      headings={['From', 'To', 'Reason', 'Run']}
-      rows={gaps.map(({ from, to, reason, run }) => [
-        <Minute key="from" time={from} />,
-        <Minute key="to" time={to} />,
-        reason,
-        run,
-      ])}
-    />
-  );
-}
-
-function Runs({ status: { runs = [] }, namespace }: { status: SearchExportScheduleStatus; namespace: string }) {
-  return (
-    <TableSection
-      title="Latest runs"
-      headings={['From', 'To', 'State', 'Rows', 'Size', 'Run']}
-      rows={runs.map(({ name, from, to, state, rows, bytes }) => [
-        <Minute key="from" time={from} />,
-        <Minute key="to" time={to} />,
-        state,
-        rows?.toLocaleString('en-US') ?? '',
-        bytes === undefined ? '' : renderBytes(bytes),
-        <a key="run" href={`#sx/${namespace}/${name}`}>
-          {name}
-        </a>,
-      ])}
-    />
-  );
+  return <BarSection title="Backfill" segments={segments} />;
 }
