@@ -19,7 +19,7 @@ import { refusalOfAll } from './admission/start-rules.ts';
 import type { AnalysisOrder } from './analysis/message-counter.ts';
 import type { Asked } from './attempts/service-binding.ts';
 import type { DurationSample } from './attempts/upgrade-duration.ts';
-import type { Entry, LedgerChange, LedgerHeader } from './ledger/ledger.ts';
+import type { Ending, Entry, LedgerChange, LedgerHeader } from './ledger/ledger.ts';
 import { headerAfter, needsLedger } from './ledger/rollout-header.ts';
 import { PendingChanges } from './members/pending-changes.ts';
 import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
@@ -275,15 +275,19 @@ function isSettled({ policy, observation }: DecideInput, health: Health, open: n
 /** Period in ms over which the throughput of a rollout is measured. */
 const measuredMs = 15 * 60_000;
 
-/** Number of upgrades that ended per ms in the last 15 minutes. Undefined if none ended. */
+/**
+ * Number of upgrades that ended per ms in the last 15 minutes. Undefined if none ended. Time in which none of them was
+ * running is not counted, because the rollout then waited, for example for the end of a pause.
+ */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
-  let ended = 0;
-  let sinceMs = wallMs;
-  for (const { ending } of entries) {
-    if (ending?.taskId === undefined || ending.endedAtMs < wallMs - measuredMs) continue;
-    ended++;
-    sinceMs = Math.min(sinceMs, ending.startedAtMs);
+  const sinceMs = wallMs - measuredMs;
+  const ended: Ending[] = [];
+  for (const { ending } of entries) if (ending?.taskId !== undefined && ending.endedAtMs >= sinceMs) ended.push(ending);
+  let runningMs = 0;
+  let countedToMs = sinceMs;
+  for (const { startedAtMs, endedAtMs } of ended.sort((left, right) => left.startedAtMs - right.startedAtMs)) {
+    runningMs += Math.max(0, endedAtMs - Math.max(startedAtMs, countedToMs));
+    countedToMs = Math.max(countedToMs, endedAtMs);
   }
-  const elapsedMs = Math.min(wallMs - sinceMs, measuredMs);
-  return ended === 0 || elapsedMs <= 0 ? undefined : ended / elapsedMs;
+  return runningMs === 0 ? undefined : ended.length / runningMs;
 }

@@ -1,9 +1,10 @@
 /** Tests that all numbers in a policy's status come from the same reading of the collector list (H3). */
 import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
-import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
+import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
 
 type Status = CollectorVersionPolicyStatus;
 
@@ -188,4 +189,52 @@ test('H3: a stage with failures that a person must examine is Failed, and does n
   expect(stage('canary')).toMatchObject({ state: 'Failed', failed: 3 });
   expect(stage('canary')?.soakedUntil).toBeUndefined();
   expect(status()?.summary?.state).toBe('CollectorsFailed');
+});
+
+describe('the estimated end of a rollout that waited for ten minutes', () => {
+  type Staged = ReturnType<typeof staged>;
+  const nothing = () => undefined;
+  const half = { name: 'half', size: '50%', soakDuration: '0s' };
+  const always = { schedule: '0 0 * * *', duration: '24h', timeZone: 'UTC' };
+  const iso = (wallMs: number) => new Date(wallMs).toISOString();
+
+  test.each<[string, Setting, (fleet: Staged) => unknown, (fleet: Staged) => unknown]>([
+    [
+      'for the end of a pause',
+      {},
+      ({ patch }) => patch({ spec: { paused: true } }),
+      ({ patch }) => patch({ spec: { paused: false } }),
+    ],
+    [
+      'for the end of a maintenance exclusion',
+      {},
+      ({ patch, world }) => {
+        const [startTime, endTime] = [iso(world.clock.now()), iso(world.clock.now() + 12 * minuteMs)];
+        patch({ spec: { maintenance: { windows: [always], exclusions: [{ name: 'freeze', startTime, endTime }] } } });
+      },
+      nothing,
+    ],
+    [
+      'for an approval',
+      { stages: [half, { ...rest, approval: 'Required' }] },
+      nothing,
+      ({ annotate, status }) => annotate(annotations.approve, `${status()?.rollout?.id}/rest`),
+    ],
+  ])('%s does not count this time', async (_, { stages = [] }, hold, resume) => {
+    const fleet = staged({ count: 100, stages, spec: { strategy: { maxInProgress: 10, order: 'Name', stages } } });
+    const { world, status } = fleet;
+    world.start();
+    await world.clock.advance(10 * minuteMs);
+    hold(fleet);
+    await world.clock.advance(12 * minuteMs);
+    expect(status()?.collectors).toMatchObject({ inProgress: 0, updated: 50 });
+    resume(fleet);
+    await world.clock.advance(3 * minuteMs);
+    const fromMs = world.clock.now();
+    const estimatedMs = Date.parse(status()?.rollout?.estimatedCompletionTime ?? '') - fromMs;
+    expect(await fleet.untilReason('AllUpdated')).toBe(true);
+    const actualMs = world.clock.now() - fromMs;
+    expect(estimatedMs / actualMs).toBeGreaterThan(0.7);
+    expect(estimatedMs / actualMs).toBeLessThan(1.3);
+  });
 });

@@ -19,7 +19,9 @@ describe('throughput', () => {
   test.each<[string, readonly Entry[], number | undefined]>([
     ['is unknown before an attempt has ended', [openEntry()], undefined],
     ['counts attempts from the first start on', [ended('1', 0), ended('2', 2)], 2 / (6 * minuteMs)],
-    ['counts the last 15 minutes only', [ended('1', 12), ended('2', 1), ended('3', 16)], 2 / (15 * minuteMs)],
+    ['counts attempts that overlap once', [ended('1', 0), ended('2', 0), ended('3', 1)], 3 / (5 * minuteMs)],
+    ['counts the last 15 minutes only', [ended('1', 12), ended('2', 8), ended('3', 16)], 2 / (7 * minuteMs)],
+    ['does not count time without a running upgrade', [ended('1', 11), ended('2', 0)], 2 / (8 * minuteMs)],
     ['is unknown when all attempts ended long ago', [ended('1', 16)], undefined],
   ])('%s', (_, entries, expected) => {
     expect(measureThroughput(entries, wallMs)).toBe(expected);
