@@ -15,7 +15,7 @@ export type Delivery =
   | { readonly kind: 'whole' | 'reset' | 'stall' | 'truncate' }
   | { readonly kind: 'drip'; readonly bytesPerSecond: number };
 
-export interface Answer {
+export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly cookies?: readonly string[];
@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 /** An error answer of the service or of a proxy in front of the service. */
-export interface Refusal {
+export interface ErrorAnswer {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -37,7 +37,7 @@ export interface Refusal {
 }
 
 /** Returns an answer with status 429 (too many requests). `retryAfter` is in seconds. */
-export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
+export function tooManyRequests(retryAfter: number | undefined, why: Why): ErrorAnswer {
   return {
     status: 429,
     code: 'rate.limit.exceeded',
@@ -50,28 +50,34 @@ export function tooManyRequests(retryAfter: number | undefined, why: Why): Refus
 const json = { 'content-type': 'application/json' } as const;
 const html = { 'content-type': 'text/html; charset=utf-8' } as const;
 
-export function jsonAnswer(status: number, body: Body): Answer {
+export function jsonAnswer(status: number, body: Body): ServiceAnswer {
   return { status, headers: json, body, code: undefined };
 }
 
-export function htmlAnswer(status: number, title: string): Answer {
+export function htmlAnswer(status: number, title: string): ServiceAnswer {
   const body = `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`;
   return { status, headers: html, body, code: undefined };
 }
 
-export function emptyAnswer(status: number): Answer {
+export function emptyAnswer(status: number): ServiceAnswer {
   return { status, headers: {}, body: '', code: undefined };
 }
 
 /** Renders an error answer. `errorId` identifies the error for support. */
-export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings['errors']): Answer {
+export function errorAnswer(refusal: ErrorAnswer, errorId: string, errors: Settings['errors']): ServiceAnswer {
   const { status, message } = refusal;
   const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;
   const answer = shaped(status, code, message, errorId, errors);
   return { ...answer, headers: { ...answer.headers, ...refusal.headers }, code, why: refusal.why };
 }
 
-function shaped(status: number, code: string, message: string, id: string, { shape }: Settings['errors']): Answer {
+function shaped(
+  status: number,
+  code: string,
+  message: string,
+  id: string,
+  { shape }: Settings['errors'],
+): ServiceAnswer {
   switch (shape) {
     case 'object':
       return jsonAnswer(status, JSON.stringify({ status, id, code, message }));

@@ -1,8 +1,8 @@
 /** A request to the simulated service, and its outcome. */
-import type { Answer, Refusal } from './answer.ts';
-import type { Operation } from './scenario.ts';
+import type { ErrorAnswer, ServiceAnswer } from './answer.ts';
+import type { SimulatedOperation } from './scenario.ts';
 import type { AccessKey, Fault, Settings } from './settings.ts';
-import type { Collector } from './upgrades/collector.ts';
+import type { SimulatedCollector } from './upgrades/collector.ts';
 
 export interface ServiceRequest {
   readonly method: string;
@@ -16,7 +16,7 @@ export interface ServiceRequest {
 }
 
 /** A request that has valid credentials and does not exceed the request limits. */
-export interface Call {
+export interface ServiceCall {
   readonly key: AccessKey;
   readonly settings: Settings;
   readonly atMs: number;
@@ -33,24 +33,24 @@ export interface Created {
   readonly jobId?: string;
 }
 
-export interface Done extends Answer, Created {}
+export interface Done extends ServiceAnswer, Created {}
 
 export interface Refused {
-  readonly refusal: Refusal;
+  readonly refusal: ErrorAnswer;
 }
 
-export type Outcome = Done | Refused;
+export type CallResult = Done | Refused;
 
 /** A request whose path and method select an operation. `act` carries out the operation. */
 export interface PreparedCall {
-  readonly operation: Operation;
+  readonly operation: SimulatedOperation;
   /** Collector of the upgrade task that the request creates or reads. */
-  readonly collector?: Collector | undefined;
+  readonly collector?: SimulatedCollector | undefined;
   /** Collector id in the request body. It may be an id that no collector has. */
   readonly collectorId?: string | undefined;
   readonly jobId?: string;
   readonly searchText?: string | undefined;
-  act(call: Call): Outcome;
+  act(call: ServiceCall): CallResult;
 }
 
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;

@@ -6,7 +6,7 @@ import { bytesOf, cutUp, firstBytes, piecesOf } from './body.ts';
 import type { ServedAnswer } from './model.ts';
 import type { PieceMemory } from './piece-memory.ts';
 
-export interface Wire {
+export interface ResponseChannel {
   readonly response: ServerResponse;
   readonly clock: Clock;
   /** TCP connection below TLS, which can be reset. */
@@ -21,7 +21,7 @@ export interface Wire {
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
-export function deliver(answer: ServedAnswer, wire: Wire): void {
+export function deliver(answer: ServedAnswer, wire: ResponseChannel): void {
   if (answer.delivery.kind === 'stall') {
     wire.response.once('close', () => wire.done(false));
     return;
@@ -30,7 +30,7 @@ export function deliver(answer: ServedAnswer, wire: Wire): void {
   else wire.clock.after(answer.delayMs, () => send(answer, wire));
 }
 
-function send(answer: ServedAnswer, wire: Wire): void {
+function send(answer: ServedAnswer, wire: ResponseChannel): void {
   const { response, done } = wire;
   if (response.destroyed) {
     done(false);
@@ -55,7 +55,7 @@ function send(answer: ServedAnswer, wire: Wire): void {
   }
 }
 
-function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void {
+function sendWhole(answer: ServedAnswer, { response, memory, done }: ResponseChannel): void {
   const bytes = writeHead(answer, response);
   if (typeof answer.body === 'string' && bytes <= smallBytes) {
     response.end(answer.body);
@@ -96,7 +96,7 @@ function writeAll(
   go();
 }
 
-function sendHalf(answer: ServedAnswer, wire: Wire): void {
+function sendHalf(answer: ServedAnswer, wire: ResponseChannel): void {
   const { response, done } = wire;
   response.once('close', () => done(false));
   const half = Math.floor(writeHead(answer, response) / 2);
@@ -110,7 +110,7 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }
 
-function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, done }: Wire): void {
+function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, done }: ResponseChannel): void {
   writeHead(answer, response);
   response.flushHeaders();
   response.once('close', () => done(response.writableFinished));
@@ -137,7 +137,7 @@ function writeHead({ status, headers, cookies, body }: ServedAnswer, response: S
   return bytes;
 }
 
-function reset({ socket, response }: Wire): void {
+function reset({ socket, response }: ResponseChannel): void {
   socket?.resetAndDestroy();
   response.socket?.destroy();
 }

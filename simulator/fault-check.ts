@@ -1,12 +1,12 @@
 /** Reports faults of a scenario that can never apply to a request. A test with such a fault would test nothing. */
 import { onlyFor } from './faults.ts';
-import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
+import { type FaultScenario, operations, type Scenario, type SimulatedOperation } from './scenario.ts';
 import type { ScenarioProblem } from './scenario-error.ts';
 import { defaultCredentials } from './settings.ts';
 import { durationMs } from './span.ts';
 
-const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
-const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
+const aboutTasks: readonly SimulatedOperation[] = ['getTask', 'createTask'];
+const aboutJobs: readonly SimulatedOperation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
@@ -63,7 +63,7 @@ function subjectProblem(
   { kind, operations: asked = operations }: FaultScenario,
   member: 'collectors' | 'queries',
   what: string,
-  having: readonly Operation[],
+  having: readonly SimulatedOperation[],
 ): ScenarioProblem[] {
   const struck = having.filter((operation) => onlyFor[kind]?.includes(operation) !== false);
   if (asked.some((operation) => struck.includes(operation))) return [];

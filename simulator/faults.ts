@@ -4,19 +4,19 @@
  * Only the first matching fault applies.
  */
 import type { Random } from '../src/base/random.ts';
-import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
+import { type Delivery, emptyAnswer, errorAnswer, htmlAnswer, type ServiceAnswer } from './answer.ts';
 import { textOf } from './body.ts';
 import { matchesGlob } from './glob.ts';
 import { parseLosslessJson } from './lossless-json.ts';
-import type { FaultKind, Operation } from './scenario.ts';
+import type { FaultKind, SimulatedOperation } from './scenario.ts';
 import type { Fault, Settings } from './settings.ts';
-import type { Collector } from './upgrades/collector.ts';
+import type { SimulatedCollector } from './upgrades/collector.ts';
 import { matchesCollector } from './upgrades/fleet.ts';
 
 export interface FaultSubject {
-  readonly operation: Operation;
+  readonly operation: SimulatedOperation;
   readonly user: string;
-  readonly collector: Collector | undefined;
+  readonly collector: SimulatedCollector | undefined;
   readonly searchText: string | undefined;
   readonly basePath: string;
   readonly elapsedMs: number;
@@ -47,7 +47,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
 /** Operations to which a kind of fault can apply. A kind that is not listed can apply to every operation. */
-export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
+export const onlyFor: Readonly<Partial<Record<FaultKind, readonly SimulatedOperation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
   pendingWarning: ['getJob'],
@@ -56,7 +56,7 @@ export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>>
   cancelJob: [...jobReads, 'deleteJob'],
 };
 
-interface Tally {
+interface RuleTally {
   readonly rule: string;
   seen: number;
   struck: number;
@@ -64,7 +64,7 @@ interface Tally {
 
 export class Faults {
   readonly #random: Random;
-  readonly #tallies = new Map<string, Tally>();
+  readonly #tallies = new Map<string, RuleTally>();
 
   constructor(random: Random) {
     this.#random = random;
@@ -84,7 +84,7 @@ export class Faults {
     return true;
   }
 
-  #tallyOf(fault: Fault): Tally {
+  #tallyOf(fault: Fault): RuleTally {
     const { rule } = fault;
     const known = this.#tallies.get(fault.name);
     if (known?.rule === rule) return known;
@@ -114,13 +114,13 @@ function matchesQuery(patterns: readonly string[], text: string | undefined): bo
 }
 
 export interface FaultyAnswer {
-  readonly answer: Answer;
+  readonly answer: ServiceAnswer;
   readonly delivery: Delivery;
 }
 
 export interface FaultContext {
   /** Answer that the client would get without the fault. Undefined if the service did not carry out the request. */
-  readonly answer: Answer | undefined;
+  readonly answer: ServiceAnswer | undefined;
   readonly errorId: string;
   readonly settings: Settings;
   /** Returns the URL to which a request is redirected. `to` replaces the base path of the request. */
@@ -173,7 +173,7 @@ const statusCodes: Readonly<Record<number, string>> = {
   503: 'service.unavailable',
 };
 
-function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer {
+function statusAnswer(fault: Fault, errorId: string, settings: Settings): ServiceAnswer {
   const status = fault.status ?? 500;
   const code = fault.code ?? statusCodes[status] ?? 'generic';
   const message = fault.message ?? `A fault of the scenario: ${fault.name}.`;

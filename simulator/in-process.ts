@@ -81,7 +81,7 @@ export class InProcessService {
         reject(signal.reason);
         return;
       }
-      const exchange = new Exchange(resolve, reject);
+      const exchange = new PendingAnswer(resolve, reject);
       const giveUp = () => {
         exchange.end(() => reject(signal?.reason));
         this.#later(this.#wayMs(), () => exchange.hangUp(this.model, this.nowMs()));
@@ -93,7 +93,7 @@ export class InProcessService {
   }
 
   /** Handles a request when it arrives at the service. The client may already have aborted the request. */
-  #arrive(request: InProcessRequest, exchange: Exchange): void {
+  #arrive(request: InProcessRequest, exchange: PendingAnswer): void {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
     );
@@ -121,7 +121,7 @@ export class InProcessService {
 }
 
 /** A request that has no answer yet, with a promise that resolves to the answer. */
-class Exchange {
+class PendingAnswer {
   ended = false;
   onEnd: () => void = () => {};
   #answer: ServedAnswer | undefined;

@@ -4,8 +4,8 @@
  * Time never goes back. The caller must call `finish` for each request, because requests in flight are limited.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
-import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
-import type { Api, Call, Created, Outcome, PreparedCall, ServiceRequest } from './call.ts';
+import { type Delivery, type ErrorAnswer, errorAnswer, type ServiceAnswer, tooManyRequests } from './answer.ts';
+import type { Api, CallResult, Created, PreparedCall, ServiceCall, ServiceRequest } from './call.ts';
 import { authenticate } from './credentials.ts';
 import { applyFault, Faults, hasEffect } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
@@ -26,7 +26,7 @@ import { pickFrom, type Span } from './span.ts';
 import { Timeline } from './timeline.ts';
 import { UpgradeApi } from './upgrades/upgrade-api.ts';
 
-export interface ServedAnswer extends Answer {
+export interface ServedAnswer extends ServiceAnswer {
   /** Time in ms before the answer begins. */
   readonly delayMs: number;
   readonly delivery: Delivery;
@@ -49,7 +49,7 @@ export interface ModelOptions {
 }
 
 interface Reply {
-  readonly answer: Answer;
+  readonly answer: ServiceAnswer;
   readonly delivery: Delivery;
   readonly delay: Span | undefined;
   readonly fault: Fault | undefined;
@@ -246,7 +246,7 @@ export class ServiceModel {
     return logDataOf(logs, { startMs: this.#startMs, seed, fileData: this.#fileData });
   }
 
-  #reply(prepared: PreparedCall, asked: Omit<Call, 'settings' | 'fault'>): Reply {
+  #reply(prepared: PreparedCall, asked: Omit<ServiceCall, 'settings' | 'fault'>): Reply {
     const { operation, collector, searchText } = prepared;
     const { key, request, basePath, atMs } = asked;
     const settings = this.#settings;
@@ -259,7 +259,8 @@ export class ServiceModel {
     const outcome = acts ? this.#act(prepared, { ...asked, settings, fault }) : undefined;
     const answer = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
     const created = outcome && !('refusal' in outcome) ? outcome : {};
-    if (!fault) return { answer: answer as Answer, delivery: { kind: 'whole' }, delay: undefined, fault, created };
+    if (!fault)
+      return { answer: answer as ServiceAnswer, delivery: { kind: 'whole' }, delay: undefined, fault, created };
     const faulty = applyFault(fault, {
       answer,
       errorId: this.#errorId(),
@@ -269,7 +270,7 @@ export class ServiceModel {
     return { ...faulty, delay: fault.delay, fault, created };
   }
 
-  #act({ operation, act }: PreparedCall, call: Call): Outcome {
+  #act({ operation, act }: PreparedCall, call: ServiceCall): CallResult {
     const { method, headers } = call.request;
     const { forbidden } = call.key;
     if (forbidden === true || (forbidden !== false && forbidden.includes(operation)))
@@ -280,7 +281,7 @@ export class ServiceModel {
     return act(call);
   }
 
-  #refused(refusal: Refusal): Reply {
+  #refused(refusal: ErrorAnswer): Reply {
     return {
       answer: this.#error(refusal),
       delivery: { kind: 'whole' },
@@ -290,7 +291,7 @@ export class ServiceModel {
     };
   }
 
-  #error(refusal: Refusal): Answer {
+  #error(refusal: ErrorAnswer): ServiceAnswer {
     return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
   }
 
@@ -336,25 +337,25 @@ export class ServiceModel {
   }
 }
 
-const unauthorized: Refusal = {
+const unauthorized: ErrorAnswer = {
   status: 401,
   code: 'unauthorized',
   message: 'The credential could not be verified.',
   headers: { 'www-authenticate': 'Basic realm="log service"' },
 };
 
-const tooLong: Refusal = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
+const tooLong: ErrorAnswer = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
 
-function forbiddenFor(operation: string): Refusal {
+function forbiddenFor(operation: string): ErrorAnswer {
   return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };
 }
 
-function wrongType(header: string, value: string | undefined): Refusal {
+function wrongType(header: string, value: string | undefined): ErrorAnswer {
   const message = `${header} is ${value === undefined ? 'missing' : JSON.stringify(value)}; it must be application/json.`;
   return { status: 415, code: 'contenttype.invalid', message };
 }
 
-function unrouted(routing: Routing): Refusal {
+function unrouted(routing: Routing): ErrorAnswer {
   if (routing.kind !== 'method') return { status: 404, code: 'notfound', message: 'There is nothing at this path.' };
   const headers = { allow: routing.allow };
   return { status: 405, code: 'method.unsupported', message: `This path takes ${routing.allow} only.`, headers };

@@ -17,7 +17,7 @@ export const operations = [
   'listRecords',
   'deleteJob',
 ] as const;
-export type Operation = (typeof operations)[number];
+export type SimulatedOperation = (typeof operations)[number];
 
 export interface Scenario {
   readonly seed?: number;
@@ -54,7 +54,7 @@ export interface UserScenario {
   /** Access keys by access ID. Each key has its own limit of concurrent requests. */
   readonly keys: Readonly<Record<string, string>>;
   /** Operations that the user may not use, so that requests get status 403. The value `true` means all operations. */
-  readonly forbidden?: boolean | readonly Operation[];
+  readonly forbidden?: boolean | readonly SimulatedOperation[];
   /** Collector groups that the user may see. Default: all groups. */
   readonly groups?: readonly string[];
   /** Organisation of the user. All users without this member belong to the same organisation. */
@@ -261,7 +261,7 @@ export interface FaultScenario {
    * fault.
    */
   readonly effect?: boolean;
-  readonly operations?: readonly Operation[];
+  readonly operations?: readonly SimulatedOperation[];
   readonly users?: readonly string[];
   /**
    * Names or ids of collectors, with wildcards. The fault applies only to requests about upgrade tasks of these

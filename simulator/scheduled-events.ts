@@ -6,12 +6,12 @@ import type { EventScenario, Scenario } from './scenario.ts';
 import type { Settings } from './settings.ts';
 import { durationMs } from './span.ts';
 import type { Timeline } from './timeline.ts';
-import type { Fleet } from './upgrades/fleet.ts';
+import type { SimulatedFleet } from './upgrades/fleet.ts';
 import type { Upgrades } from './upgrades/upgrades.ts';
 
 export interface EventContext {
   readonly timeline: Timeline;
-  readonly fleet: Fleet;
+  readonly fleet: SimulatedFleet;
   readonly upgrades: Upgrades;
   readonly settings: () => Settings;
   readonly patch: (patch: unknown, atMs: number) => void;

@@ -9,9 +9,9 @@ import type {
   FaultScenario,
   LimitScenario,
   ListScenario,
-  Operation,
   OutcomeScenario,
   Scenario,
+  SimulatedOperation,
   TaskScenario,
   UpgradeScenario,
 } from './scenario.ts';
@@ -22,13 +22,13 @@ export interface AccessKey {
   readonly user: string;
   readonly accessId: string;
   readonly accessKey: string;
-  readonly forbidden: boolean | readonly Operation[];
+  readonly forbidden: boolean | readonly SimulatedOperation[];
   readonly groups: readonly string[] | undefined;
   /** Organisation of the user. All users of an organisation share one limit on search jobs. */
   readonly organisation: string;
 }
 
-export interface Build {
+export interface BuildSettings {
   readonly version: string;
   readonly latest: boolean;
 }
@@ -36,7 +36,7 @@ export interface Build {
 /** Effect of a build on the messages of its collectors. Both members are fractions from 0 to 1. */
 export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
 
-export interface Outcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {
+export interface UpgradeOutcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {
   readonly status: number | undefined;
   readonly duration: Span | undefined;
   readonly attempts: number;
@@ -52,7 +52,7 @@ export interface UpgradeSettings
   readonly pendingForMs: number;
   readonly timeoutMs: number;
   readonly lockDelayMs: number;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly UpgradeOutcome[];
 }
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
@@ -73,7 +73,7 @@ export interface Settings {
   readonly timeScale: number;
   readonly basePaths: readonly string[];
   readonly accessKeys: ReadonlyMap<string, AccessKey>;
-  readonly builds: readonly Build[];
+  readonly builds: readonly BuildSettings[];
   readonly latestVersion: string | undefined;
   /** Effects of builds on messages, by version. */
   readonly shippingFaults: ReadonlyMap<string, ShippingFault>;
@@ -174,7 +174,7 @@ export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSett
   };
 }
 
-function outcomeOf(outcome: OutcomeScenario): Outcome {
+function outcomeOf(outcome: OutcomeScenario): UpgradeOutcome {
   return {
     share: outcome.share ?? 1,
     end: outcome.end,
@@ -222,7 +222,7 @@ function accessKeysOf(scenario: Scenario): Map<string, AccessKey> {
 }
 
 /** Returns the builds. The newest build is the latest unless an entry sets `latest`. */
-function buildsOf(entries: readonly (string | BuildScenario)[]): Build[] {
+function buildsOf(entries: readonly (string | BuildScenario)[]): BuildSettings[] {
   const builds = entries.map((entry) => (typeof entry === 'string' ? { version: entry } : entry));
   const stated = builds.some(({ latest }) => latest !== undefined);
   const newest = builds.reduce<string | undefined>((best, { version }) => newerOf(best, version), undefined);

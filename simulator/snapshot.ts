@@ -1,10 +1,10 @@
 /** State of the simulated service, as `GET /simulator/state` returns it. */
-import type { SearchJob } from './search/search-job.ts';
-import type { Build, Settings } from './settings.ts';
-import type { Collector, UpgradeTask } from './upgrades/collector.ts';
+import type { SimulatedSearchJob } from './search/search-job.ts';
+import type { BuildSettings, Settings } from './settings.ts';
+import type { SimulatedCollector, SimulatedTask } from './upgrades/collector.ts';
 import { statusAt } from './upgrades/upgrade-task.ts';
 
-export interface CollectorState {
+export interface CollectorSnapshot {
   /** Id in decimal digits, because ids have 64 bits. */
   readonly id: string;
   readonly name: string;
@@ -40,7 +40,7 @@ export interface TaskState {
   readonly collectorEndTime: number | null;
 }
 
-export interface JobState {
+export interface JobSnapshot {
   readonly id: string;
   /** State of the search job without faults. */
   readonly state: string;
@@ -76,14 +76,14 @@ export interface Counters {
 
 export interface SimulatorState {
   readonly time: number;
-  readonly builds: readonly Build[];
-  readonly collectors: readonly CollectorState[];
+  readonly builds: readonly BuildSettings[];
+  readonly collectors: readonly CollectorSnapshot[];
   readonly tasks: readonly TaskState[];
-  readonly jobs: readonly JobState[];
+  readonly jobs: readonly JobSnapshot[];
   readonly counters: Counters;
 }
 
-export function collectorState(collector: Collector, settings: Settings, atMs: number): CollectorState {
+export function collectorState(collector: SimulatedCollector, settings: Settings, atMs: number): CollectorSnapshot {
   return {
     id: collector.id,
     name: collector.name,
@@ -96,7 +96,7 @@ export function collectorState(collector: Collector, settings: Settings, atMs: n
   };
 }
 
-export function taskState(task: UpgradeTask, atMs: number): TaskState {
+export function taskState(task: SimulatedTask, atMs: number): TaskState {
   return {
     id: task.id,
     collectorId: task.collector.id,
@@ -112,7 +112,7 @@ export function taskState(task: UpgradeTask, atMs: number): TaskState {
 }
 
 /** Advances a search job to the time `atMs`, and returns the job's state at this time. */
-export function jobState(job: SearchJob, settings: Settings, atMs: number): JobState {
+export function jobState(job: SimulatedSearchJob, settings: Settings, atMs: number): JobSnapshot {
   const state = job.stateAt(atMs, settings.search);
   return {
     id: job.id,

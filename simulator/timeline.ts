@@ -1,24 +1,24 @@
 /** Runs actions at given times. Actions with equal times keep their order. Time passes only in `advance`. */
 
-interface Entry {
+interface TimedAction {
   readonly atMs: number;
   readonly order: number;
   readonly action: (atMs: number) => void;
 }
 
 export class Timeline {
-  readonly #heap: Entry[] = [];
+  readonly #heap: TimedAction[] = [];
   #order = 0;
 
   at(atMs: number, action: (atMs: number) => void): void {
     const heap = this.#heap;
-    const entry: Entry = { atMs, order: this.#order++, action };
+    const entry: TimedAction = { atMs, order: this.#order++, action };
     let index = heap.length;
     heap.push(entry);
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (isBefore(heap[parent] as Entry, entry)) break;
-      heap[index] = heap[parent] as Entry;
+      if (isBefore(heap[parent] as TimedAction, entry)) break;
+      heap[index] = heap[parent] as TimedAction;
       index = parent;
     }
     heap[index] = entry;
@@ -34,21 +34,21 @@ export class Timeline {
 
   #removeFirst(): void {
     const heap = this.#heap;
-    const last = heap.pop() as Entry;
+    const last = heap.pop() as TimedAction;
     if (heap.length === 0) return;
     let index = 0;
     for (;;) {
       let child = 2 * index + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1] as Entry, heap[child] as Entry)) child++;
-      if (isBefore(last, heap[child] as Entry)) break;
-      heap[index] = heap[child] as Entry;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as TimedAction, heap[child] as TimedAction)) child++;
+      if (isBefore(last, heap[child] as TimedAction)) break;
+      heap[index] = heap[child] as TimedAction;
       index = child;
     }
     heap[index] = last;
   }
 }
 
-function isBefore(left: Entry, right: Entry): boolean {
+function isBefore(left: TimedAction, right: TimedAction): boolean {
   return left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
 }

@@ -3,11 +3,11 @@
  * used up.
  */
 import { Effort } from './effort.ts';
-import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
+import type { JsonPage, MatchListener, MessageSearch, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
 /** Finds the messages that match a search, newest message first. */
-export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
+export interface Finder extends Pick<MessageSearch, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
   /**
    * Continues the search backwards. The search stops at the time `targetMs`, after `maxMatches` matches, or when its
    * computing time is used up.
@@ -17,7 +17,7 @@ export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp'
   each(skip: number, take: (rank: number) => boolean): void;
 }
 
-export class DataSearch implements Search {
+export class DataSearch implements MessageSearch {
   readonly #rows: RowWriter;
   readonly #range: SearchRange;
   readonly #finder: Finder;
@@ -52,7 +52,7 @@ export class DataSearch implements Search {
     }
   }
 
-  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): JsonPage {
     const plan = new PagePlan(this.#rows, limit, maxBytes, withRaw);
     this.#finder.each(offset, (rank) => plan.add(rank));
     return plan.page();

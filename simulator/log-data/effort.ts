@@ -40,12 +40,12 @@ export class Effort {
 /** Estimated time in microseconds to count the matches in one block of generated messages. */
 export const unitsPerBlock = 0.05;
 
-interface Reader {
+interface FieldReader {
   readonly cost?: number;
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
 /** Returns the estimated time in microseconds to create and filter one message. */
-export function unitsPerMessage({ cost = 1, reads }: Reader, rawBytes: number): number {
+export function unitsPerMessage({ cost = 1, reads }: FieldReader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

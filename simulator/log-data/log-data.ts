@@ -5,7 +5,7 @@
  * messages.
  */
 import type { PieceMemory } from '../piece-memory.ts';
-import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
+import type { FieldDescriptor, MessageFilter, MessageRow } from '../query/row.ts';
 import type { Effort } from './effort.ts';
 
 export interface SearchRange {
@@ -21,7 +21,7 @@ export interface MatchListener {
    * Called when the search finds `times` new matches with equal values in the fields `reads`. `row` contains these
    * values. A search by message time reports the newest matches first.
    */
-  each(row: Row, times: number): void;
+  each(row: MessageRow, times: number): void;
   /** Lower-case names of the fields that `each` reads. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
@@ -34,7 +34,7 @@ export interface MatchListener {
 }
 
 /** A search through log messages, from the end of its time range back to the start. It stores no messages. */
-export interface Search {
+export interface MessageSearch {
   /**
    * Continues the search backwards. The search stops at the time `downToMs`, after `maxMatches` matches, or when its
    * computing time is used up.
@@ -55,11 +55,11 @@ export interface Search {
    * Returns at most `limit` matches, starting with match number `offset`. The page ends earlier if it would exceed
    * `maxBytes`, but it has at least one message.
    */
-  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): JsonPage;
 }
 
 /** A page of log messages as JSON, created while the page is sent. */
-export interface MessagePage {
+export interface JsonPage {
   readonly rows: number;
   readonly bytes: number;
   /**
@@ -75,5 +75,5 @@ export interface LogData {
   /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;
   /** Starts a search. The search gives up after it has examined `maxExamined` messages. */
-  search(range: SearchRange, filter: Filter, maxExamined?: number): Search;
+  search(range: SearchRange, filter: MessageFilter, maxExamined?: number): MessageSearch;
 }

@@ -1,6 +1,6 @@
 /** Pages of messages as JSON. The JSON of a page is created while the page is sent. */
 import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
-import type { MessagePage } from './log-data.ts';
+import type { JsonPage } from './log-data.ts';
 
 export interface RowWriter {
   /** Returns the length in bytes of a message's JSON, `{"map":{…}},`. The length includes the comma. */
@@ -35,7 +35,7 @@ export class PagePlan {
     return this.#ranks.length < this.#limit && bytes < this.#maxBytes;
   }
 
-  page(): MessagePage {
+  page(): JsonPage {
     const ranks = this.#ranks;
     const bytes = Math.max(0, this.#bytes - 1);
     return { rows: ranks.length, bytes, pieces: (memory) => pieces(ranks, bytes, this.#writer, this.#withRaw, memory) };

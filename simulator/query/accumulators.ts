@@ -31,7 +31,7 @@ export interface AggregateFunction {
 
 export const aggregateFunctions = {
   avg: { start: () => new Averages(), groupBytes: 80, typeFrom: () => 'double' },
-  count: { start: () => new Counts(), groupBytes: 10, typeFrom: () => 'int' },
+  count: { start: () => new ValueCounts(), groupBytes: 10, typeFrom: () => 'int' },
   count_distinct: { start: (keep) => new DistinctCounts(keep), groupBytes: 250, typeFrom: () => 'int' },
   max: { start: () => new Extremes(1), groupBytes: 25, typeFrom: numberType },
   min: { start: () => new Extremes(-1), groupBytes: 25, typeFrom: numberType },
@@ -47,7 +47,7 @@ function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['f
   return fieldType === 'int' || fieldType === 'long' ? 'long' : 'double';
 }
 
-class Counts implements Accumulators {
+class ValueCounts implements Accumulators {
   readonly #counts: number[] = [];
 
   add(group: number, value: FieldValue | undefined, times: number): void {

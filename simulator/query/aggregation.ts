@@ -1,10 +1,10 @@
 /** Aggregations: queries that count or sum messages. */
-import type { FieldDescriptor, Row } from './row.ts';
+import type { FieldDescriptor, MessageRow } from './row.ts';
 
 /** An aggregation, such as `count by host`. Its result covers all rows that were added so far. */
 export interface Aggregation {
   /** Adds a row that represents `times` rows. These rows are equal in all fields that the query reads. */
-  add(row: Row, times?: number): void;
+  add(row: MessageRow, times?: number): void;
   /** Error message if the aggregation exceeded its memory. In this case, the aggregation has no records. */
   readonly failure: string | undefined;
   /** Number of records that `table` would return. */

@@ -6,7 +6,7 @@ import { unreachable } from '../../src/base/assert.ts';
 import { parseBoolean } from './boolean-expression.ts';
 import type { Cursor } from './cursor.ts';
 import { compareNumerics, compareTexts, type Numeric, numericOf, parseNumeric } from './numeric.ts';
-import type { Fields, Predicate } from './predicate.ts';
+import type { FieldSource, Predicate } from './predicate.ts';
 import { expectQuoted, takeName, takeQuoted } from './quoted.ts';
 import { cutAtWildcards, wildcardTest, withoutWildcards } from './wildcard.ts';
 
@@ -66,7 +66,7 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
  * Compares two operands as numbers if one of them is a number, and otherwise as texts if one of them is a text. Two
  * fields are compared as numbers if both values look like numbers.
  */
-function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
+function compare(left: Operand, comparison: Comparison, right: Operand): (fields: FieldSource) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';
   const byText = !byNumber && (left.kind === 'text' || right.kind === 'text');
   const [leftText, rightText] = [textOf(left), textOf(right)];
@@ -102,7 +102,7 @@ function satisfies(order: number, comparison: Comparison): boolean {
   }
 }
 
-function textOf(operand: Operand): (fields: Fields) => string {
+function textOf(operand: Operand): (fields: FieldSource) => string {
   switch (operand.kind) {
     case 'field':
       return (fields) => String(fields.field(operand.name) ?? '');
@@ -115,7 +115,7 @@ function textOf(operand: Operand): (fields: Fields) => string {
   }
 }
 
-function numberOf(operand: Operand): (fields: Fields) => Numeric | undefined {
+function numberOf(operand: Operand): (fields: FieldSource) => Numeric | undefined {
   switch (operand.kind) {
     case 'field':
       return (fields) => numericOf(fields.field(operand.name) ?? '');

@@ -8,9 +8,9 @@ import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
 import { type AggregationMemory, characterBytes, detached } from './aggregation-memory.ts';
 import { compareRanks, rankOf } from './numeric.ts';
-import type { FieldDescriptor, Row } from './row.ts';
+import type { FieldDescriptor, MessageRow } from './row.ts';
 
-export interface Column {
+export interface AggregateColumn {
   readonly descriptor: FieldDescriptor;
   readonly aggregate: AggregateFunction;
   /** Lower-case name of the aggregated field. Absent for `count`. */
@@ -19,7 +19,7 @@ export interface Column {
 
 export interface Grouping {
   readonly keys: readonly FieldDescriptor[];
-  readonly columns: readonly Column[];
+  readonly columns: readonly AggregateColumn[];
   /** Operators of the query after the aggregation. */
   readonly steps: readonly RecordStep[];
 }
@@ -64,14 +64,14 @@ export class GroupedRows implements Aggregation {
     return this.#failure;
   }
 
-  add(row: Row, times = 1): void {
+  add(row: MessageRow, times = 1): void {
     if (this.#failure !== undefined) return;
     this.#recordCount = undefined;
     this.#memory.forgetTable(this);
     const group = this.#groupOf(this.#keyNames.map((name) => String(row.field(name) ?? '')));
     const { columns } = this.#grouping;
     for (let index = 0; index < columns.length; index++) {
-      const { field } = columns[index] as Column;
+      const { field } = columns[index] as AggregateColumn;
       this.#columns[index]?.add(group, field === undefined ? present : row.field(field), times);
     }
     this.#failure = this.#excess();

@@ -4,7 +4,7 @@
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
-import type { Fields, Predicate } from './predicate.ts';
+import type { FieldSource, Predicate } from './predicate.ts';
 
 /**
  * Maximum number of fields in a JSON message (`maxJsonFields`), and maximum nesting depth of its objects
@@ -39,7 +39,7 @@ export function withJsonFields(predicate: Predicate): Predicate {
   };
 }
 
-function parsedFields(fields: Fields): Fields {
+function parsedFields(fields: FieldSource): FieldSource {
   let parsed: ReadonlyMap<string, string> | undefined;
   return {
     field(lowerName) {

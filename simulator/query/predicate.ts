@@ -2,7 +2,7 @@
 import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
-export interface Fields {
+export interface FieldSource {
   /** Returns the value of a field, or undefined if it is missing. The name is in lower case. */
   field(lowerName: string): FieldValue | undefined;
 }
@@ -11,7 +11,7 @@ export interface Predicate {
   readonly reads: ReadonlySet<string>;
   /** Estimated cost of evaluating the condition. The unit is the cost of comparing two short texts. */
   readonly cost: number;
-  holds(fields: Fields): boolean;
+  holds(fields: FieldSource): boolean;
 }
 
 export const everything: Predicate = { reads: new Set(), cost: 0, holds: () => true };

@@ -7,7 +7,7 @@ import { GroupedRows } from './grouping.ts';
 import { withJsonFields } from './json-fields.ts';
 import { QueryError } from './query-error.ts';
 import { asFunctionName, RecordStage } from './record-stage.ts';
-import type { Filter, Transform } from './row.ts';
+import type { MessageFilter, Transform } from './row.ts';
 import { RowStage } from './row-stage.ts';
 import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
@@ -17,7 +17,7 @@ const maxCharacters = 10_000;
 
 export interface Query {
   /** Selects the messages that match the search expression and the `where` conditions that directly follow it. */
-  readonly filter: Filter;
+  readonly filter: MessageFilter;
   /** Applies operators on messages, such as `parse`. */
   readonly transform?: Transform;
   /** Maximum number of messages that the query finds. It comes from an operator `limit` before any aggregation. */

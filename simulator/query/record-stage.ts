@@ -3,9 +3,9 @@ import { aggregateFunctions, type FunctionName, functionNames } from './accumula
 import type { RecordStep } from './aggregation.ts';
 import { parseCondition } from './condition.ts';
 import type { Cursor } from './cursor.ts';
-import type { Column, Grouping } from './grouping.ts';
+import type { AggregateColumn, Grouping } from './grouping.ts';
 import { compareRanks, type Rank, rankOf } from './numeric.ts';
-import type { Fields, Predicate } from './predicate.ts';
+import type { FieldSource, Predicate } from './predicate.ts';
 import { expectName } from './quoted.ts';
 import type { FieldDescriptor } from './row.ts';
 import { expectLimit } from './row-stage.ts';
@@ -17,11 +17,11 @@ interface SortKey {
 
 export class RecordStage {
   readonly #keys: readonly FieldDescriptor[];
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly AggregateColumn[];
   readonly #steps: RecordStep[] = [];
   #fields: readonly FieldDescriptor[];
 
-  private constructor(keys: readonly FieldDescriptor[], columns: readonly Column[]) {
+  private constructor(keys: readonly FieldDescriptor[], columns: readonly AggregateColumn[]) {
     this.#keys = keys;
     this.#columns = columns;
     this.#fields = [...keys, ...columns.map(({ descriptor }) => descriptor)];
@@ -126,7 +126,7 @@ function expectColumn(
   start: number,
   typeOf: (name: string) => FieldDescriptor['fieldType'],
   taken: Set<string>,
-): Column {
+): AggregateColumn {
   const field = parseArgument(cursor, name);
   const shown = cursor.takeKeyword('as') ? expectName(cursor) : `_${name}`;
   claim(cursor, shown, start, taken);
@@ -171,7 +171,7 @@ function selection(condition: Predicate): RecordStep {
   return {
     run({ fields, records }) {
       const columns = new Map(fields.map(({ name }, index) => [name.toLowerCase(), index]));
-      const fieldsOf = (record: readonly string[]): Fields => ({
+      const fieldsOf = (record: readonly string[]): FieldSource => ({
         field: (lowerName) => record[columns.get(lowerName) ?? -1],
       });
       return { fields, records: records.filter((record) => condition.holds(fieldsOf(record))) };

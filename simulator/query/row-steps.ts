@@ -7,7 +7,7 @@ import { messageField } from './message-fields.ts';
 import { fieldValue, type Numeric, numericOf } from './numeric.ts';
 import type { Predicate } from './predicate.ts';
 import type { RegularExpression } from './regular-expression.ts';
-import type { FieldDescriptor, Row } from './row.ts';
+import type { FieldDescriptor, MessageRow } from './row.ts';
 import { type Visibility, WorkingRow } from './working-row.ts';
 
 export interface RowStep {
@@ -36,7 +36,7 @@ const costs = { regex: 200, json: 100 } as const;
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
 /** Applies operators to a message in order. Returns undefined as soon as an operator drops the message. */
-export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
+export function applied(steps: readonly RowStep[], stored: MessageRow): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
 }

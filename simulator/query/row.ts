@@ -9,7 +9,7 @@ export interface FieldDescriptor {
   readonly keyField: boolean;
 }
 
-export interface Row {
+export interface MessageRow {
   /** Value of `_messagetime`, in ms since the epoch. */
   readonly messageTimeMs: number;
   /** Value of `_receipttime`, in ms since the epoch. */
@@ -27,12 +27,12 @@ export interface Row {
  * Selects messages. The result depends only on the fields in `reads`. If messages have equal values in these fields,
  * one call decides for all of them.
  */
-export interface Filter {
+export interface MessageFilter {
   /** Lower-case names of the fields that the filter reads. */
   readonly reads: ReadonlySet<string>;
   /** Estimated cost of one call of the filter. A comparison of two short values costs 1. Default: 1. */
   readonly cost?: number;
-  matches(row: Row): boolean;
+  matches(row: MessageRow): boolean;
 }
 
 /** Operators of a query that change or drop rows. */
@@ -44,9 +44,9 @@ export interface Transform {
    * Applies the operators to a message. Returns the message as result pages show it, or undefined if an operator drops
    * it.
    */
-  apply(row: Row): Row | undefined;
+  apply(row: MessageRow): MessageRow | undefined;
   /** Filter that selects the messages that `apply` keeps. Absent if `apply` keeps all messages. */
-  readonly keepsRows?: Filter;
+  readonly keepsRows?: MessageFilter;
   /** Fields that the operators add to every message. */
   readonly adds: readonly FieldDescriptor[];
   /** Returns whether result pages show a field. Absent if result pages show all fields. */

@@ -1,6 +1,6 @@
 /** A message while it passes through the operators of a query. Parsed fields replace stored fields of the same name. */
 import type { FieldValue } from './numeric.ts';
-import type { Row } from './row.ts';
+import type { MessageRow } from './row.ts';
 
 interface ParsedField {
   readonly lowerName: string;
@@ -12,8 +12,8 @@ interface ParsedField {
 /** Returns whether a field is visible. The name is in lower case. */
 export type Visibility = (lowerName: string) => boolean;
 
-export class WorkingRow implements Row {
-  readonly #stored: Row;
+export class WorkingRow implements MessageRow {
+  readonly #stored: MessageRow;
   /**
    * Fields that the query parsed from the message. A list is used, because it is faster than a map if there are only a
    * few fields.
@@ -21,7 +21,7 @@ export class WorkingRow implements Row {
   #parsed: ParsedField[] = [];
   #sees: Visibility | undefined;
 
-  constructor(stored: Row) {
+  constructor(stored: MessageRow) {
     this.#stored = stored;
   }
 

@@ -4,8 +4,8 @@
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../body.ts';
-import type { MessagePage, Search } from '../log-data/log-data.ts';
-import type { FieldDescriptor, Row, Transform } from '../query/row.ts';
+import type { JsonPage, MessageSearch } from '../log-data/log-data.ts';
+import type { FieldDescriptor, MessageRow, Transform } from '../query/row.ts';
 
 export interface PageRequest {
   readonly offset: number;
@@ -16,13 +16,13 @@ export interface PageRequest {
 
 export interface FoundMessages {
   readonly fields: readonly FieldDescriptor[];
-  readonly page: MessagePage;
+  readonly page: JsonPage;
 }
 
-export const emptyPage: MessagePage = { rows: 0, bytes: 0, pieces: () => [] };
+export const emptyPage: JsonPage = { rows: 0, bytes: 0, pieces: () => [] };
 
 export function storedMessages(
-  search: Search,
+  search: MessageSearch,
   fields: readonly FieldDescriptor[],
   { offset, limit, maxBytes, withRaw }: PageRequest,
 ): FoundMessages {
@@ -33,13 +33,13 @@ const maxPartRows = 200;
 const maxPartBytes = 1_000_000;
 
 export function parsedMessages(
-  search: Search,
+  search: MessageSearch,
   stored: readonly FieldDescriptor[],
   transform: Transform,
   { offset, limit, maxBytes, withRaw }: PageRequest,
 ): FoundMessages {
   const added = new AddedFields(stored, transform);
-  const parts: MessagePage[] = [];
+  const parts: JsonPage[] = [];
   let rows = 0;
   let bytes = 0;
   for (let isFull = false; !isFull && rows < limit; ) {
@@ -113,9 +113,9 @@ class AddedFields {
 
 /** Yields the first `rows` messages of the parts. */
 function* pieces(
-  parts: readonly MessagePage[],
+  parts: readonly JsonPage[],
   rows: number,
-  elementsOf: (part: MessagePage) => string[],
+  elementsOf: (part: JsonPage) => string[],
 ): Generator<Uint8Array> {
   let left = rows;
   for (const part of parts) {
@@ -125,7 +125,7 @@ function* pieces(
   }
 }
 
-function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map<string, string>[] {
+function shownOf(part: JsonPage, transform: Transform, withRaw: boolean): Map<string, string>[] {
   const messages = JSON.parse(`[${textOf(part)}]`) as { readonly map: Readonly<Record<string, string>> }[];
   return messages.map(({ map }) => {
     const row = transform.apply(rowOf(map));
@@ -142,7 +142,7 @@ function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[])
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });
 }
 
-function rowOf(map: Readonly<Record<string, string>>): Row {
+function rowOf(map: Readonly<Record<string, string>>): MessageRow {
   const byLowerName = new Map(Object.entries(map).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     messageTimeMs: Number(byLowerName.get('_messagetime')),

@@ -3,7 +3,7 @@
  * omitted.
  */
 
-export interface Bucket {
+export interface SimulatedBucket {
   readonly startTimestamp: number;
   readonly length: number;
   readonly count: number;
@@ -17,13 +17,13 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
   (seconds) => seconds * secondMs,
 );
 
-export class Histogram {
+export class SimulatedHistogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
   /** Start in ms of the histogram bucket that is currently counted. It is a multiple of the bucket width. */
   #startMs: number;
   #counted = 0;
-  readonly #buckets: Bucket[] = [];
+  readonly #buckets: SimulatedBucket[] = [];
   #told = 0;
 
   /** Creates the buckets of a range [fromMs, toMs). */
@@ -51,13 +51,13 @@ export class Histogram {
   }
 
   /** Returns the complete buckets since the last call. */
-  take(): readonly Bucket[] {
+  take(): readonly SimulatedBucket[] {
     const first = this.#told;
     this.#told = this.#buckets.length;
     return this.#buckets.slice(first);
   }
 
-  get all(): readonly Bucket[] {
+  get all(): readonly SimulatedBucket[] {
     return this.#buckets;
   }
 }

@@ -1,5 +1,5 @@
 /** Renders the status of a search job. Its errors and warnings then count as reported. */
-import type { SearchJob } from './search-job.ts';
+import type { SimulatedSearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
 
 /** Warning about cookies that real services report. */
@@ -7,7 +7,7 @@ export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 
 /** Renders the status of a search job. A given `state` replaces the real state of the job. */
-export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
+export function renderStatus(job: SimulatedSearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);
   return JSON.stringify({
@@ -23,7 +23,7 @@ export function renderStatus(job: SearchJob, atMs: number, settings: SearchSetti
   });
 }
 
-function bucketsOf(job: SearchJob, atMs: number, { status }: SearchSettings): object[] {
+function bucketsOf(job: SimulatedSearchJob, atMs: number, { status }: SearchSettings): object[] {
   const results = job.resultsAt(atMs);
   if (!results) return [];
   const { histogram } = results;
@@ -32,7 +32,7 @@ function bucketsOf(job: SearchJob, atMs: number, { status }: SearchSettings): ob
   return told.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
 }
 
-function extras({ createdMs, schedule, definition }: SearchJob, atMs: number): object {
+function extras({ createdMs, schedule, definition }: SimulatedSearchJob, atMs: number): object {
   return {
     searchedTimeRange: { from: definition.fromMs, to: definition.toMs },
     timeElapsed: Math.floor(Math.min(atMs, schedule.doneMs) - createdMs),

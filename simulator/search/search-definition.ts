@@ -8,7 +8,7 @@ import { parseQuery, type Query } from '../query/query.ts';
 import { QueryError } from '../query/query-error.ts';
 import type { SearchSettings } from './search-settings.ts';
 import { readTime, resolveTime, type WrittenTime } from './search-time.ts';
-import { type TimeZone, timeZoneOf } from './time-zone.ts';
+import { type SearchTimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
@@ -81,7 +81,7 @@ function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): 
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
 }
 
-function zoneOf(name: unknown, need: string | undefined): TimeZone | DefinitionProblem | undefined {
+function zoneOf(name: unknown, need: string | undefined): SearchTimeZone | DefinitionProblem | undefined {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     if (need === undefined) return undefined;
     const what = name === undefined ? 'missing' : 'blank';

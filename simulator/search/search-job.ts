@@ -14,7 +14,7 @@ import type { SearchResults } from './search-results.ts';
 import { reachedAt, type SearchSchedule } from './search-schedule.ts';
 import type { SearchSettings } from './search-settings.ts';
 
-export type JobState =
+export type SimulatedJobState =
   | 'NOT STARTED'
   | 'GATHERING RESULTS FROM SUBQUERIES'
   | 'GATHERING RESULTS'
@@ -44,7 +44,7 @@ export interface NewJob {
   readonly results: SearchResults | undefined;
 }
 
-export class SearchJob {
+export class SimulatedSearchJob {
   readonly id: string;
   readonly user: string;
   readonly organisation: string;
@@ -115,7 +115,7 @@ export class SearchJob {
     return this.#isUpToDate && atMs >= this.schedule.doneMs;
   }
 
-  stateAt(atMs: number, settings: SearchSettings): JobState {
+  stateAt(atMs: number, settings: SearchSettings): SimulatedJobState {
     const { startMs, gatherMs, histogramMs, doneMs } = this.schedule;
     if (this.end) return 'CANCELLED';
     if (atMs < startMs) return 'NOT STARTED';

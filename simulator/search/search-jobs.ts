@@ -5,20 +5,20 @@
 import type { Effort } from '../log-data/effort.ts';
 import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
-import type { JobEnd, SearchJob } from './search-job.ts';
+import type { JobEnd, SimulatedSearchJob } from './search-job.ts';
 
 /** Maximum number of ended search jobs in memory. */
 const maxEndedKept = 5_000;
 
-export class SearchJobs {
+export class SimulatedSearchJobs {
   readonly #timeline: Timeline;
   readonly #seed: number;
-  readonly #jobs = new Map<string, SearchJob>();
+  readonly #jobs = new Map<string, SimulatedSearchJob>();
   /** Ids of ended search jobs in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
   /** Search jobs that have not ended. The first job has waited longest for computing time. */
-  readonly #unfinished = new Set<SearchJob>();
+  readonly #unfinished = new Set<SimulatedSearchJob>();
   created = 0;
   lostToSilence = 0;
 
@@ -35,11 +35,11 @@ export class SearchJobs {
     return this.#jobs.size - this.#ended.size;
   }
 
-  all(): Iterable<SearchJob> {
+  all(): Iterable<SimulatedSearchJob> {
     return this.#jobs.values();
   }
 
-  get(id: string): SearchJob | undefined {
+  get(id: string): SimulatedSearchJob | undefined {
     return this.#jobs.get(id);
   }
 
@@ -50,7 +50,7 @@ export class SearchJobs {
   }
 
   /** Adds a job. `timeoutMs` is its maximum age. */
-  add(job: SearchJob, timeoutMs: number): void {
+  add(job: SimulatedSearchJob, timeoutMs: number): void {
     this.created++;
     this.#jobs.set(job.id, job);
     this.#unfinished.add(job);
@@ -58,7 +58,7 @@ export class SearchJobs {
     this.#watch(job, job.createdMs + timeoutMs);
   }
 
-  end(job: SearchJob, why: JobEnd, atMs: number): void {
+  end(job: SimulatedSearchJob, why: JobEnd, atMs: number): void {
     if (job.end) return;
     job.cancel(why, atMs);
     if (why === 'silence') this.lostToSilence++;
@@ -91,7 +91,7 @@ export class SearchJobs {
   }
 
   /** Cancels the search job if it is too old, or if it got no requests for too long. */
-  #watch(job: SearchJob, lastMs: number): void {
+  #watch(job: SimulatedSearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;
       if (atMs >= lastMs) this.end(job, 'timeout', atMs);

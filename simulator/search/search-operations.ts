@@ -1,6 +1,6 @@
 /** The five operations on search jobs (sections 4.1 to 4.5 of docs/service.md). */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
-import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
+import { type CallResult, type Refused, refuseSearch, type ServiceCall } from '../call.ts';
 import { drawFor } from '../chance.ts';
 import type { Why } from '../journal.ts';
 import type { Effort } from '../log-data/effort.ts';
@@ -13,8 +13,8 @@ import { jobIdOf } from './job-id.ts';
 import { cookieNotice, renderStatus } from './job-status.ts';
 import { messageBody, readPageParameters, renderRecords } from './result-pages.ts';
 import { type RequestBody, readDefinition, type SearchDefinition } from './search-definition.ts';
-import { SearchJob } from './search-job.ts';
-import { SearchJobs } from './search-jobs.ts';
+import { SimulatedSearchJob } from './search-job.ts';
+import { SimulatedSearchJobs } from './search-jobs.ts';
 import { SearchResults } from './search-results.ts';
 import { scheduleOf } from './search-schedule.ts';
 import { Sessions } from './session.ts';
@@ -25,7 +25,7 @@ export const jobsPath = '/v1/search/jobs';
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {
-  readonly jobs: SearchJobs;
+  readonly jobs: SimulatedSearchJobs;
   readonly #sessions: Sessions;
   readonly #seed: number;
   readonly #data: () => LogData;
@@ -38,7 +38,7 @@ export class SearchOperations {
    * computing time of all search jobs together.
    */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
-    this.jobs = new SearchJobs(timeline, seed);
+    this.jobs = new SimulatedSearchJobs(timeline, seed);
     this.#effort = effort;
     this.#sessions = new Sessions(seed);
     this.#seed = seed;
@@ -46,7 +46,7 @@ export class SearchOperations {
   }
 
   /** Creates a search job. `body` is undefined if it is not a JSON object. */
-  create(body: RequestBody | undefined, call: Call): Outcome {
+  create(body: RequestBody | undefined, call: ServiceCall): CallResult {
     const { key, settings, request, basePath } = call;
     const definition = readDefinition(body, settings.search);
     if ('code' in definition) return refuseSearch(400, definition.code, definition.message);
@@ -69,7 +69,7 @@ export class SearchOperations {
     };
   }
 
-  status(id: string, call: Call): Outcome {
+  status(id: string, call: ServiceCall): CallResult {
     const job = this.#find(id, call, 'status');
     if ('refusal' in job) return job;
     const { fault, atMs, settings } = call;
@@ -79,7 +79,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
   }
 
-  messages(id: string, call: Call): Outcome {
+  messages(id: string, call: ServiceCall): CallResult {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
     const asked = readPageParameters(call.query);
@@ -100,7 +100,7 @@ export class SearchOperations {
     return jsonAnswer(200, messageBody(page ?? nothing));
   }
 
-  records(id: string, call: Call): Outcome {
+  records(id: string, call: ServiceCall): CallResult {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
     const asked = readPageParameters(call.query);
@@ -121,21 +121,21 @@ export class SearchOperations {
   }
 
   /** Deletes a search job (section 4.5 of docs/service.md). */
-  delete(id: string, call: Call): Outcome {
+  delete(id: string, call: ServiceCall): CallResult {
     const job = this.#find(id, call, 'deletion');
     if ('refusal' in job) return job;
     this.jobs.end(job, 'deleted', call.atMs);
     return jsonAnswer(200, JSON.stringify({ id }));
   }
 
-  #make(definition: SearchDefinition, session: number, { key, settings, atMs }: Call): SearchJob {
+  #make(definition: SearchDefinition, session: number, { key, settings, atMs }: ServiceCall): SimulatedSearchJob {
     const { search, timeScale } = settings;
     this.#memory.maxMb = search.aggregationMb;
     const id = jobIdOf(this.jobs.created, this.#seed);
     const { query, byReceiptTime, fromMs } = definition;
     const range = { fromMs, toMs: definition.toMs + (search.toInclusive ? 1 : 0), byReceiptTime };
     const draw = drawFor(this.#seed, 'search', id);
-    const job = new SearchJob({
+    const job = new SimulatedSearchJob({
       id,
       user: key.user,
       organisation: key.organisation,
@@ -165,7 +165,11 @@ export class SearchOperations {
   }
 
   /** Finds the search job of a request. The request keeps the job alive. */
-  #find(id: string, { key, settings, atMs, request, fault }: Call, asking: Asking): SearchJob | Refused {
+  #find(
+    id: string,
+    { key, settings, atMs, request, fault }: ServiceCall,
+    asking: Asking,
+  ): SimulatedSearchJob | Refused {
     const { pages, cookies, lagMs, cancelledForMs } = settings.search;
     const [unknown, lost] = asking === 'page' ? [pages.unknownJob, pages.lostJob] : [404, 404];
     const job = this.jobs.get(id);
@@ -200,6 +204,6 @@ function noJob(status: number, id: string, why: Why): Refused {
   return { refusal: { ...refusal, why } };
 }
 
-function maxRowsOf({ fault }: Call): number {
+function maxRowsOf({ fault }: ServiceCall): number {
   return fault?.kind === 'shortPage' ? (fault.rows ?? 0) : Number.POSITIVE_INFINITY;
 }

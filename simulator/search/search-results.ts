@@ -1,14 +1,14 @@
 /** Messages, records and histogram of a search job. The search runs only when a request needs its results. */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
-import type { LogData, MatchListener, Search, SearchRange } from '../log-data/log-data.ts';
+import type { LogData, MatchListener, MessageSearch, SearchRange } from '../log-data/log-data.ts';
 import type { Aggregation, RecordTable } from '../query/aggregation.ts';
 import type { AggregationMemory } from '../query/aggregation-memory.ts';
 import type { Query } from '../query/query.ts';
-import type { Filter } from '../query/row.ts';
+import type { MessageFilter } from '../query/row.ts';
 import type { PageRequest } from './found-messages.ts';
 import { emptyPage, type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
-import { Histogram } from './histogram.ts';
+import { SimulatedHistogram } from './histogram.ts';
 
 export interface ResultOptions {
   readonly query: Query;
@@ -31,10 +31,10 @@ export interface ResultOptions {
 }
 
 export class SearchResults {
-  readonly histogram: Histogram;
+  readonly histogram: SimulatedHistogram;
   readonly #options: ResultOptions;
-  readonly #search: Search;
-  readonly #histogramSearch: Search;
+  readonly #search: MessageSearch;
+  readonly #histogramSearch: MessageSearch;
   readonly #aggregation: Aggregation | undefined;
   readonly #listener: MatchListener | undefined;
   readonly #maxMessages: number;
@@ -45,7 +45,7 @@ export class SearchResults {
     this.#options = options;
     this.#search = data.search(range, filter, scanLimit);
     this.#histogramSearch = histogramFirst ? data.search(range, filter, scanLimit) : this.#search;
-    this.histogram = new Histogram(range.fromMs, range.toMs, bucketMs);
+    this.histogram = new SimulatedHistogram(range.fromMs, range.toMs, bucketMs);
     this.#aggregation = query.aggregate?.(memory);
     this.#listener = this.#aggregation && tellingTo(this.#aggregation, query);
     this.#maxMessages = Math.min(
@@ -65,7 +65,7 @@ export class SearchResults {
     return this.#go(this.#search, reachedMs) && isCounted;
   }
 
-  #go(search: Search, targetMs: number, histogram?: Histogram): boolean {
+  #go(search: MessageSearch, targetMs: number, histogram?: SimulatedHistogram): boolean {
     const { effort } = this.#options;
     const listener = search === this.#search ? this.#listener : undefined;
     for (;;) {
@@ -152,7 +152,7 @@ function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Quer
 }
 
 /** Returns a filter for the messages that the query selects and that no operator drops. */
-function filterOf({ filter, transform }: Query): Filter {
+function filterOf({ filter, transform }: Query): MessageFilter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;
   const reads = new Set([...filter.reads, ...keepsRows.reads]);
@@ -167,7 +167,7 @@ function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   return receivedByMs === Number.POSITIVE_INFINITY || range.toMs - 1 + longestMs <= receivedByMs;
 }
 
-function receivedBy(latestMs: number, filter: Filter): Filter {
+function receivedBy(latestMs: number, filter: MessageFilter): MessageFilter {
   const reads = new Set([...filter.reads, '_receipttime']);
   return { ...filter, reads, matches: (row) => row.receiptTimeMs <= latestMs && filter.matches(row) };
 }

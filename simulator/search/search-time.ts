@@ -3,7 +3,7 @@
  * epoch.
  */
 import { assert } from '../../src/base/assert.ts';
-import type { TimeZone } from './time-zone.ts';
+import type { SearchTimeZone } from './time-zone.ts';
 
 /**
  * A time in a request body:
@@ -44,7 +44,7 @@ export function readTime(value: unknown): WrittenTime {
 }
 
 /** Converts a time in a request to ms since the epoch. A local time can be converted only with a `zone`. */
-export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
+export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: SearchTimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');
   return zone.epochMsOf(time.localMs);

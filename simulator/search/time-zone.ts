@@ -68,10 +68,10 @@ const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 const dayMs = 86_400_000;
 /** Maximum number of cached time zones. Time zones are cached, because formatters are slow to create. */
 const maxZonesKept = 32;
-const zones = new Map<string, TimeZone>();
+const zones = new Map<string, SearchTimeZone>();
 
 /** Returns the zone of a name or code, or undefined. */
-export function timeZoneOf(name: string): TimeZone | undefined {
+export function timeZoneOf(name: string): SearchTimeZone | undefined {
   const place = placesByCode[name.toUpperCase()] ?? offsetOf(name) ?? name;
   const kept = zones.get(place);
   if (kept) return kept;
@@ -89,16 +89,16 @@ function offsetOf(name: string): string | undefined {
   return sign === undefined ? undefined : `${sign}${hours.padStart(2, '0')}:${minutes}`;
 }
 
-function makeZone(timeZone: string): TimeZone | undefined {
+function makeZone(timeZone: string): SearchTimeZone | undefined {
   try {
-    return new TimeZone(timeZone);
+    return new SearchTimeZone(timeZone);
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-export class TimeZone {
+export class SearchTimeZone {
   readonly #format: Intl.DateTimeFormat;
 
   /** Throws RangeError for an unknown time zone. */

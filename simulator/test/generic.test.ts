@@ -1,7 +1,7 @@
 /** Tests all operations: credentials, generic errors and the format of errors. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
-import { type CallOptions, first, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';
+import { first, type RequestOptions, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';
 
 const scenario: Scenario = {
   ...threeCollectors,
@@ -15,7 +15,7 @@ const scenario: Scenario = {
 };
 
 describe('credentials (5)', () => {
-  const cases: readonly [string, CallOptions, number][] = [
+  const cases: readonly [string, RequestOptions, number][] = [
     ['with the right key get 200', { credentials: 'a1:secret' }, 200],
     ['with a colon in the key get 200', { credentials: 'a2:se:cret' }, 200],
     ['with a wrong key get 401', { credentials: 'a1:wrong' }, 401],
@@ -50,7 +50,7 @@ describe('credentials (5)', () => {
 
 describe('a request is refused with a generic error (7.1)', () => {
   const json = { collectorId: first, toVersion: target };
-  const cases: readonly [string, string, string, CallOptions, number, string][] = [
+  const cases: readonly [string, string, string, RequestOptions, number, string][] = [
     ['for an unknown path', 'GET', '/api/v1/nowhere', {}, 404, 'notfound'],
     ['for another version of the API (9.1)', 'GET', '/api/v2/collectors/upgrades/targets', {}, 404, 'notfound'],
     ['without the base path', 'GET', '/v1/collectors/upgrades/targets', {}, 404, 'notfound'],

@@ -12,7 +12,7 @@ import type { Scenario } from '../scenario.ts';
 export const startMs = Date.UTC(2026, 10, 1);
 export const root = '/api/v1/collectors/upgrades';
 
-export interface CallOptions {
+export interface RequestOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Credentials of the request as `ID:KEY`. */
@@ -43,7 +43,7 @@ export class SimulatedService {
   }
 
   /** Sends a request that stays in flight until the test calls `release`. */
-  hold(method: string, path: string, { body, headers, credentials = 'simulator:simulator-key' }: CallOptions = {}) {
+  hold(method: string, path: string, { body, headers, credentials = 'simulator:simulator-key' }: RequestOptions = {}) {
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     return this.model.handle(
       {
@@ -65,7 +65,7 @@ export class SimulatedService {
     this.model.finish(token, startMs + this.elapsedMs, answered);
   }
 
-  call(method: string, path: string, options?: CallOptions): Reply {
+  call(method: string, path: string, options?: RequestOptions): Reply {
     const answer = this.hold(method, path, options);
     this.release(answer);
     const text = textOf(answer.body);

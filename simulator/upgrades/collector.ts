@@ -22,7 +22,7 @@ interface Past {
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
-export class Collector {
+export class SimulatedCollector {
   /** Id of the collector in decimal digits. */
   readonly id: string;
   readonly name: string;
@@ -31,9 +31,9 @@ export class Collector {
   properties: CollectorProperties;
   now: Condition;
   /** Upgrade tasks that are neither finished nor timed out. */
-  readonly activeTasks: UpgradeTask[] = [];
+  readonly activeTasks: SimulatedTask[] = [];
   /** Upgrades that wait until the collector has contact with the service. */
-  readonly heldUpgrades: UpgradeTask[] = [];
+  readonly heldUpgrades: SimulatedTask[] = [];
   /** Number of accepted upgrade tasks (status 202). */
   acceptedTasks = 0;
   /** Number of requests to create an upgrade task for the collector. */
@@ -134,10 +134,10 @@ export function hostNameOf(name: string, { hostName }: CollectorProperties): str
   return hostName ?? `${name}.example.internal`;
 }
 
-export interface UpgradeTask {
+export interface SimulatedTask {
   /** Id of the upgrade task in decimal digits. */
   readonly id: string;
-  readonly collector: Collector;
+  readonly collector: SimulatedCollector;
   readonly fromVersion: string;
   readonly toVersion: string;
   /** True if an event of the scenario created the upgrade task. */

@@ -5,7 +5,7 @@
 import { matchesGlob } from '../glob.ts';
 import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario.ts';
 import { durationMs } from '../span.ts';
-import { Collector } from './collector.ts';
+import { SimulatedCollector } from './collector.ts';
 
 const dayMs = 86_400_000;
 
@@ -14,35 +14,35 @@ interface Declaration {
   readonly properties: CollectorProperties;
 }
 
-export class Fleet {
-  readonly #byName = new Map<string, Collector>();
-  readonly #byId = new Map<string, Collector>();
+export class SimulatedFleet {
+  readonly #byName = new Map<string, SimulatedCollector>();
+  readonly #byId = new Map<string, SimulatedCollector>();
   /**
    * Properties of collectors, by the JSON of these properties. Collectors with equal properties use the same object,
    * which saves memory.
    */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
-  readonly #onChange: (collector: Collector, atMs: number) => void;
+  readonly #onChange: (collector: SimulatedCollector, atMs: number) => void;
   /** Times in ms at which any collector changed, ascending. */
   readonly #changesMs: number[] = [];
 
   /** Creates the fleet. Calls `onChange` after each creation and change of a collector. */
-  constructor(firstId: bigint, onChange: (collector: Collector, atMs: number) => void) {
+  constructor(firstId: bigint, onChange: (collector: SimulatedCollector, atMs: number) => void) {
     this.#nextId = firstId;
     this.#onChange = onChange;
   }
 
-  all(): Iterable<Collector> {
+  all(): Iterable<SimulatedCollector> {
     return this.#byId.values();
   }
 
-  byId(id: string): Collector | undefined {
+  byId(id: string): SimulatedCollector | undefined {
     return this.#byId.get(id);
   }
 
   /** Returns the collectors whose name or id matches a pattern. Collectors that no longer exist are omitted. */
-  matching(patterns: readonly string[]): Collector[] {
+  matching(patterns: readonly string[]): SimulatedCollector[] {
     const found = [];
     for (const collector of this.#byId.values()) {
       if (collector.now.present && matchesCollector(patterns, collector)) found.push(collector);
@@ -67,15 +67,15 @@ export class Fleet {
   }
 
   /** Changes the `Condition` of a collector, such as its version. */
-  change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
+  change(collector: SimulatedCollector, changes: Parameters<SimulatedCollector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);
     this.#onChange(collector, atMs);
   }
 
   /** Applies a changed scenario to the fleet. Returns the collectors that can reach the service again. */
-  declare(scenario: Scenario, atMs: number, atStart: boolean): Collector[] {
-    const revived: Collector[] = [];
+  declare(scenario: Scenario, atMs: number, atStart: boolean): SimulatedCollector[] {
+    const revived: SimulatedCollector[] = [];
     const declared = new Set<string>();
     for (const [name, declaration] of this.#declarations(scenario)) {
       declared.add(name);
@@ -114,7 +114,7 @@ export class Fleet {
   #add(name: string, { group, properties }: Declaration, atMs: number, atStart: boolean): void {
     const id = String(this.#nextId++);
     const silentForMs = durationMs(properties.silentFor) ?? dayMs;
-    const collector = new Collector(id, name, group, properties, {
+    const collector = new SimulatedCollector(id, name, group, properties, {
       version: versionOf(properties),
       running: properties.running ?? true,
       silentSinceMs: atMs - silentForMs,
@@ -130,7 +130,7 @@ export class Fleet {
    * Applies properties from the scenario to the collector. Returns true if the collector was stopped before and now
    * runs again.
    */
-  #adjust(collector: Collector, properties: CollectorProperties, atMs: number): boolean {
+  #adjust(collector: SimulatedCollector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;
     collector.describe(properties);
@@ -148,7 +148,7 @@ export class Fleet {
   }
 }
 
-export function matchesCollector(patterns: readonly string[], collector: Collector): boolean {
+export function matchesCollector(patterns: readonly string[], collector: SimulatedCollector): boolean {
   return patterns.some((pattern) => pattern === collector.id || matchesGlob(pattern, collector.name));
 }
 

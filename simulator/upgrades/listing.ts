@@ -4,10 +4,10 @@
 import { parseBuildVersion } from '../../src/base/build-version.ts';
 import { drawFor } from '../chance.ts';
 import type { AccessKey, Settings } from '../settings.ts';
-import type { Collector, Condition } from './collector.ts';
-import type { Fleet } from './fleet.ts';
+import type { Condition, SimulatedCollector } from './collector.ts';
+import type { SimulatedFleet } from './fleet.ts';
 
-export interface PageQuery {
+export interface CollectorPageQuery {
   readonly toVersion: string;
   readonly offset: number;
   readonly limit: number;
@@ -15,16 +15,16 @@ export interface PageQuery {
 
 interface CachedList {
   readonly epoch: number;
-  readonly collectors: readonly Collector[];
+  readonly collectors: readonly SimulatedCollector[];
 }
 
 const maxCachedLists = 16;
 
-export class Listing {
-  readonly #fleet: Fleet;
+export class CollectorLists {
+  readonly #fleet: SimulatedFleet;
   readonly #lists = new Map<string, CachedList>();
 
-  constructor(fleet: Fleet) {
+  constructor(fleet: SimulatedFleet) {
     this.#fleet = fleet;
   }
 
@@ -34,17 +34,17 @@ export class Listing {
   }
 
   /** Returns the body of a page of the collector list, as it is at `atMs`. */
-  page(query: PageQuery, key: AccessKey, settings: Settings, atMs: number): string {
+  page(query: CollectorPageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);
     const rendered: string[] = [];
     for (let index = query.offset; index < end; index++) {
-      rendered.push((collectors[index] as Collector).render(atMs, settings.aliveForMs));
+      rendered.push((collectors[index] as SimulatedCollector).render(atMs, settings.aliveForMs));
     }
     return `{"collectors":[${rendered.join(',')}]}`;
   }
 
-  #list(toVersion: string, key: AccessKey, settings: Settings, atMs: number): readonly Collector[] {
+  #list(toVersion: string, key: AccessKey, settings: Settings, atMs: number): readonly SimulatedCollector[] {
     const name = JSON.stringify([toVersion, key.groups]);
     const epoch = this.#fleet.epochAt(atMs);
     const known = this.#lists.get(name);
@@ -57,8 +57,8 @@ export class Listing {
     return collectors;
   }
 
-  #gather(toVersion: string, key: AccessKey, settings: Settings, atMs: number): Collector[] {
-    const found: Collector[] = [];
+  #gather(toVersion: string, key: AccessKey, settings: Settings, atMs: number): SimulatedCollector[] {
+    const found: SimulatedCollector[] = [];
     for (const collector of this.#fleet.all()) {
       const condition = collector.at(atMs);
       if (isListed(collector, condition, toVersion, settings.list) && maySee(key, collector)) found.push(collector);
@@ -68,17 +68,22 @@ export class Listing {
 }
 
 /** Returns whether the user can see the collector. */
-export function maySee(key: AccessKey, collector: Collector): boolean {
+export function maySee(key: AccessKey, collector: SimulatedCollector): boolean {
   return key.groups === undefined || (collector.group !== undefined && key.groups.includes(collector.group));
 }
 
-function isListed(collector: Collector, condition: Condition, toVersion: string, list: Settings['list']): boolean {
+function isListed(
+  collector: SimulatedCollector,
+  condition: Condition,
+  toVersion: string,
+  list: Settings['list'],
+): boolean {
   if (!condition.present) return false;
   if (collector.hosted) return list.hosted;
   return list.atTarget || condition.version !== toVersion;
 }
 
-function sorted(collectors: Collector[], settings: Settings, atMs: number): Collector[] {
+function sorted(collectors: SimulatedCollector[], settings: Settings, atMs: number): SimulatedCollector[] {
   switch (settings.list.order) {
     case 'id':
       return collectors;
@@ -91,7 +96,10 @@ function sorted(collectors: Collector[], settings: Settings, atMs: number): Coll
   }
 }
 
-function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => number): Collector[] {
+function sortedBy(
+  collectors: SimulatedCollector[],
+  rankOf: (collector: SimulatedCollector) => number,
+): SimulatedCollector[] {
   const ranked = collectors.map((collector) => ({ collector, rank: rankOf(collector) }));
   return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
 }

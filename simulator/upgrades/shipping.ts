@@ -5,7 +5,7 @@ import { shippedData } from '../log-data/shipped/shipped-data.ts';
 import { maxStreams } from '../log-data/shipped/shipped-rows.ts';
 import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../settings.ts';
-import { type Collector, hostNameOf } from './collector.ts';
+import { hostNameOf, type SimulatedCollector } from './collector.ts';
 
 /** Length in ms of the period before the start of the service for which messages exist. */
 const historyMs = 30 * 24 * 60 * 60_000;
@@ -23,13 +23,13 @@ export class Shipping {
   }
 
   /** Applies a changed scenario. The change may affect how many messages the collectors of a build send. */
-  declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
+  declare({ shippingFaults }: Settings, collectors: Iterable<SimulatedCollector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);
   }
 
   /** Records how many messages per minute the collector sends, starting at `atMs`. */
-  record(collector: Collector, atMs: number): void {
+  record(collector: SimulatedCollector, atMs: number): void {
     const rate = this.#rateOf(collector);
     let stream = this.#streams.get(collector.id);
     if (!stream) {
@@ -55,7 +55,7 @@ export class Shipping {
     });
   }
 
-  #rateOf({ id, now, properties }: Collector): ShippingRate {
+  #rateOf({ id, now, properties }: SimulatedCollector): ShippingRate {
     const { messagesPerMinute = 0, dailyRhythm = 0 } = properties;
     const { stopsShipping, drops } = this.#faults.get(now.version) ?? { stopsShipping: 0, drops: 0 };
     const ships =
@@ -67,7 +67,7 @@ export class Shipping {
   }
 }
 
-function shipperOf({ id, name, properties }: Collector) {
+function shipperOf({ id, name, properties }: SimulatedCollector) {
   return {
     collectorId: id,
     collector: name,

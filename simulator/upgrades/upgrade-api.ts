@@ -1,10 +1,10 @@
 /** The upgrade API of the simulated service, and the fleet of the scenario. */
-import type { Api, Call, Methods, PreparedCall, ServiceRequest } from '../call.ts';
+import type { Api, Methods, PreparedCall, ServiceCall, ServiceRequest } from '../call.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Settings } from '../settings.ts';
 import type { Timeline } from '../timeline.ts';
-import { Fleet } from './fleet.ts';
-import { Listing } from './listing.ts';
+import { SimulatedFleet } from './fleet.ts';
+import { CollectorLists } from './listing.ts';
 import { Shipping } from './shipping.ts';
 import { readTaskDefinition, UpgradeOperations } from './upgrade-operations.ts';
 import { Upgrades } from './upgrades.ts';
@@ -12,19 +12,21 @@ import { Upgrades } from './upgrades.ts';
 const root = '/v1/collectors/upgrades';
 
 export class UpgradeApi implements Api {
-  readonly fleet: Fleet;
+  readonly fleet: SimulatedFleet;
   readonly upgrades: Upgrades;
   readonly shipping: Shipping;
-  readonly #listing: Listing;
+  readonly #listing: CollectorLists;
   readonly #operations: UpgradeOperations;
   tasksAccepted = 0;
   createTaskRequests = 0;
 
   constructor(settings: Settings, timeline: Timeline, startMs: number) {
     this.shipping = new Shipping(settings, startMs);
-    this.fleet = new Fleet(settings.firstCollectorId, (collector, atMs) => this.shipping.record(collector, atMs));
+    this.fleet = new SimulatedFleet(settings.firstCollectorId, (collector, atMs) =>
+      this.shipping.record(collector, atMs),
+    );
     this.upgrades = new Upgrades(this.fleet, timeline, settings.firstTaskId);
-    this.#listing = new Listing(this.fleet);
+    this.#listing = new CollectorLists(this.fleet);
     this.#operations = new UpgradeOperations(this.fleet, this.upgrades, this.#listing);
   }
 
@@ -56,7 +58,7 @@ export class UpgradeApi implements Api {
     const collector = definition?.collectorId === undefined ? undefined : this.fleet.byId(definition.collectorId);
     this.createTaskRequests++;
     if (collector) collector.createTaskRequests++;
-    const act = (call: Call) => {
+    const act = (call: ServiceCall) => {
       const outcome = this.#operations.createTask(definition, call);
       if (!('refusal' in outcome)) this.tasksAccepted++;
       return outcome;

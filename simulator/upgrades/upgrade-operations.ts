@@ -1,11 +1,11 @@
 /** The four operations on collectors (sections 4.6 to 4.9 of docs/service.md). */
 import { isRecord } from '../../src/base/record.ts';
 import { jsonAnswer } from '../answer.ts';
-import { type Call, type Outcome, refuse } from '../call.ts';
+import { type CallResult, refuse, type ServiceCall } from '../call.ts';
 import { decimalId, parseLosslessJson } from '../lossless-json.ts';
 import type { Settings } from '../settings.ts';
-import type { Fleet } from './fleet.ts';
-import { type Listing, maySee } from './listing.ts';
+import type { SimulatedFleet } from './fleet.ts';
+import { type CollectorLists, maySee } from './listing.ts';
 import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 
@@ -19,17 +19,17 @@ export interface TaskDefinition {
 }
 
 export class UpgradeOperations {
-  readonly #fleet: Fleet;
+  readonly #fleet: SimulatedFleet;
   readonly #upgrades: Upgrades;
-  readonly #listing: Listing;
+  readonly #listing: CollectorLists;
 
-  constructor(fleet: Fleet, upgrades: Upgrades, listing: Listing) {
+  constructor(fleet: SimulatedFleet, upgrades: Upgrades, listing: CollectorLists) {
     this.#fleet = fleet;
     this.#upgrades = upgrades;
     this.#listing = listing;
   }
 
-  listCollectors({ key, settings, query, atMs, fault }: Call): Outcome {
+  listCollectors({ key, settings, query, atMs, fault }: ServiceCall): CallResult {
     const offset = wholeNumber(query.get('offset'), 0);
     if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
     const limit = wholeNumber(query.get('limit'), 50);
@@ -45,12 +45,12 @@ export class UpgradeOperations {
     return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
   }
 
-  listBuilds({ settings }: Call): Outcome {
+  listBuilds({ settings }: ServiceCall): CallResult {
     return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
   }
 
   /** Returns an upgrade task (section 4.8 of docs/service.md). */
-  getTask(taskId: string, { key, settings, atMs }: Call): Outcome {
+  getTask(taskId: string, { key, settings, atMs }: ServiceCall): CallResult {
     const task = this.#upgrades.get(taskId);
     if (!task || !maySee(key, task.collector)) {
       return refuse(404, 'notfound', `There is no upgrade task ${taskId}.`);
@@ -59,7 +59,7 @@ export class UpgradeOperations {
   }
 
   /** Creates an upgrade task. `definition` is undefined if the body is not a JSON object. */
-  createTask(definition: TaskDefinition | undefined, { key, settings, atMs }: Call): Outcome {
+  createTask(definition: TaskDefinition | undefined, { key, settings, atMs }: ServiceCall): CallResult {
     if (!definition) return refuse(400, 'body.invalid', 'The body is not a JSON object in UTF-8.');
     const collector = definition.collectorId === undefined ? undefined : this.#fleet.byId(definition.collectorId);
     if (!collector?.now.present || !maySee(key, collector)) {
@@ -126,7 +126,7 @@ function wholeNumber(text: string | null, fallback: number): number | undefined 
   return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
 }
 
-function badParameter(name: string, query: URLSearchParams, wanted: string): Outcome {
+function badParameter(name: string, query: URLSearchParams, wanted: string): CallResult {
   return refuse(
     400,
     'parameter.invalid',
@@ -134,7 +134,7 @@ function badParameter(name: string, query: URLSearchParams, wanted: string): Out
   );
 }
 
-function unknownVersion(version: string | undefined, settings: Settings): Outcome {
+function unknownVersion(version: string | undefined, settings: Settings): CallResult {
   const builds = settings.builds.map((build) => build.version).join(', ');
   const what = version === undefined ? 'No version was given.' : `There is no build ${version}.`;
   return refuse(400, 'collector.version.invalid', `${what} Builds are: ${builds || 'none'}.`);

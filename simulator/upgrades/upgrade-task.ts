@@ -6,10 +6,10 @@
  * The caller reports success or failure. An unfinished task gets status 3 at its timeout.
  */
 import type { Settings } from '../settings.ts';
-import type { UpgradeTask } from './collector.ts';
+import type { SimulatedTask } from './collector.ts';
 
 /** Returns the status code of the task at `atMs`. No change of the task may be later than `atMs`. */
-export function statusAt(task: UpgradeTask, atMs: number): number {
+export function statusAt(task: SimulatedTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;
   if (atMs < task.progressingAtMs || !task.collector.now.running) return 1;
@@ -17,7 +17,7 @@ export function statusAt(task: UpgradeTask, atMs: number): number {
 }
 
 /** Renders an upgrade task as JSON (section 4.8 of docs/service.md). */
-export function renderTask(task: UpgradeTask, atMs: number, settings: Settings['task']): string {
+export function renderTask(task: SimulatedTask, atMs: number, settings: Settings['task']): string {
   const requestTime = Math.floor(settings.requestTimeUnit === 's' ? task.requestedMs / 1000 : task.requestedMs);
   const members = [`"id":${task.id}`];
   if (!settings.omit.includes('collectorId')) members.push(`"collectorId":${task.collector.id}`);

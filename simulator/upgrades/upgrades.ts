@@ -3,13 +3,13 @@
  * version, although the task has failed.
  */
 import { drawFor } from '../chance.ts';
-import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
+import { type Settings, type UpgradeOutcome, type UpgradeSettings, upgradeSettings } from '../settings.ts';
 import { pickFrom, type Span } from '../span.ts';
 import type { Timeline } from '../timeline.ts';
-import type { Collector, UpgradeTask } from './collector.ts';
-import type { Fleet } from './fleet.ts';
+import type { SimulatedCollector, SimulatedTask } from './collector.ts';
+import type { SimulatedFleet } from './fleet.ts';
 
-const success: Outcome = {
+const success: UpgradeOutcome = {
   share: 1,
   end: 'succeed',
   message: '',
@@ -20,38 +20,38 @@ const success: Outcome = {
 };
 
 export interface NewTask {
-  readonly collector: Collector;
+  readonly collector: SimulatedCollector;
   readonly toVersion: string;
   /** Upgrade that another tool started, which always succeeds. Absent if a request of a client started the upgrade. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
 export class Upgrades {
-  readonly #tasks = new Map<string, UpgradeTask>();
-  readonly #fleet: Fleet;
+  readonly #tasks = new Map<string, SimulatedTask>();
+  readonly #fleet: SimulatedFleet;
   readonly #timeline: Timeline;
   #nextId: bigint;
 
-  constructor(fleet: Fleet, timeline: Timeline, firstId: bigint) {
+  constructor(fleet: SimulatedFleet, timeline: Timeline, firstId: bigint) {
     this.#fleet = fleet;
     this.#timeline = timeline;
     this.#nextId = firstId;
   }
 
-  get(id: string): UpgradeTask | undefined {
+  get(id: string): SimulatedTask | undefined {
     return this.#tasks.get(id);
   }
 
-  all(): Iterable<UpgradeTask> {
+  all(): Iterable<SimulatedTask> {
     return this.#tasks.values();
   }
 
   /** Returns whether the service refuses another task for the collector. */
-  isLocked(collector: Collector, atMs: number): boolean {
+  isLocked(collector: SimulatedCollector, atMs: number): boolean {
     return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
   }
 
-  start({ collector, toVersion, foreign }: NewTask, settings: Settings, atMs: number): UpgradeTask {
+  start({ collector, toVersion, foreign }: NewTask, settings: Settings, atMs: number): SimulatedTask {
     const upgrade = settingsFor(collector, settings.upgrade);
     const attempt = foreign ? 0 : ++collector.acceptedTasks;
     const outcome = foreign ? success : outcomeFor({ collector, toVersion }, attempt, upgrade, settings.seed);
@@ -60,7 +60,7 @@ export class Upgrades {
     const unscaledMs = pickFrom(span, draw) * upgrade.increments;
     const durationMs = unscaledMs / settings.timeScale;
     const pendingAtMs = atMs + Math.min(upgrade.notStartedForMs / settings.timeScale, durationMs / 3);
-    const task: UpgradeTask = {
+    const task: SimulatedTask = {
       id: String(this.#nextId++),
       collector,
       fromVersion: collector.now.version,
@@ -85,11 +85,11 @@ export class Upgrades {
   }
 
   /** Ends the upgrades that waited until the collector had contact with the service again. */
-  resume(collector: Collector, atMs: number): void {
+  resume(collector: SimulatedCollector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }
 
-  #endOnCollector(task: UpgradeTask, atMs: number): void {
+  #endOnCollector(task: SimulatedTask, atMs: number): void {
     const { collector } = task;
     if (!collector.now.present) return;
     if (!collector.now.running) {
@@ -106,7 +106,7 @@ export class Upgrades {
     release(task);
   }
 
-  #timeOut(task: UpgradeTask, settings: UpgradeSettings, atMs: number): void {
+  #timeOut(task: SimulatedTask, settings: UpgradeSettings, atMs: number): void {
     task.finished ??= { status: 3, message: 'The upgrade did not complete in time.', atMs };
     const { collector } = task;
     const goesOn = task.end !== 'hang' && collector.now.running && collector.now.present;
@@ -114,7 +114,7 @@ export class Upgrades {
   }
 }
 
-function release(task: UpgradeTask): void {
+function release(task: SimulatedTask): void {
   const { activeTasks } = task.collector;
   const index = activeTasks.indexOf(task);
   if (index >= 0) activeTasks.splice(index, 1);
@@ -124,7 +124,7 @@ function release(task: UpgradeTask): void {
  * Returns the upgrade settings of a collector. They override the settings of its group, which override the settings of
  * the scenario.
  */
-export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
+export function settingsFor(collector: SimulatedCollector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;
   return own ? upgradeSettings(own, common) : common;
 }
@@ -135,7 +135,7 @@ function outcomeFor(
   attempt: number,
   settings: UpgradeSettings,
   seed: number,
-): Outcome {
+): UpgradeOutcome {
   let rest = drawFor(seed, 'outcome', collector.id, attempt);
   for (const outcome of settings.outcomes) {
     if (attempt > outcome.attempts || toVersion !== (outcome.toVersion ?? toVersion)) continue;

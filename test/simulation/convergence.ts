@@ -1,6 +1,6 @@
 /** Checks that each policy is complete at the end of a simulated run, or that its status says why not. */
 
-import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
+import type { CollectorSnapshot, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
@@ -290,7 +290,7 @@ const emptyCounts = {
   foreign: 0,
 };
 
-function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
+function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorSnapshot): boolean {
   const { plan } = truth;
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
@@ -303,7 +303,7 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
  * Returns whether the service accepted an upgrade of the collector to the policy's target. Upgrades before the last
  * change of any policy do not count.
  */
-function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
+function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorSnapshot): boolean {
   const sinceMs = lastChangeMs(truth);
   return truth.posts.some(
     (post) =>
@@ -324,7 +324,7 @@ export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): n
 }
 
 /** Returns whether no policy of higher rank selects the collector (U13). */
-function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
+function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorSnapshot): boolean {
   return truth.policies.every(
     (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
   );
@@ -337,7 +337,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
-  { id, name, version, alive, running }: CollectorState,
+  { id, name, version, alive, running }: CollectorSnapshot,
   target: string,
 ): string | undefined {
   if (!acts(policy)) return 'the policy is not active';

@@ -5,11 +5,11 @@
  * The messages depend only on the settings.
  */
 import { assert } from '../../../src/base/assert.ts';
-import type { Filter } from '../../query/row.ts';
+import type { MessageFilter } from '../../query/row.ts';
 import { DataSearch } from '../data-search.ts';
 import { speltFields } from '../field-case.ts';
-import type { LogData, Search, SearchRange } from '../log-data.ts';
-import { type NextRank, RowFinder } from '../row-finder.ts';
+import type { LogData, MessageSearch, SearchRange } from '../log-data.ts';
+import { MessageFinder, type NextRank } from '../message-finder.ts';
 import { MadeUpRows } from './made-up-rows.ts';
 import { type MadeUpSettings, settingsProblems } from './made-up-settings.ts';
 import { dependsOnTemplateOnly, TemplateMatches } from './matches.ts';
@@ -24,10 +24,10 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   return {
     fields: speltFields(settings.fieldCase),
     maxDelayMs: settings.receipt.lateMs,
-    search(range: SearchRange, filter: Filter, maxExamined = Number.POSITIVE_INFINITY): Search {
+    search(range: SearchRange, filter: MessageFilter, maxExamined = Number.POSITIVE_INFINITY): MessageSearch {
       const finder = dependsOnTemplateOnly(filter.reads)
         ? new TemplateFinder(rows, range, new TemplateMatches(rows, filter), maxExamined)
-        : new RowFinder(rows, orderedRanks(rows, range), range, filter, maxExamined);
+        : new MessageFinder(rows, orderedRanks(rows, range), range, filter, maxExamined);
       return new DataSearch(rows, range, finder);
     },
   };

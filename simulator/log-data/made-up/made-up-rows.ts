@@ -2,7 +2,7 @@
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
 import type { FieldValue } from '../../query/numeric.ts';
-import type { Row } from '../../query/row.ts';
+import type { MessageRow } from '../../query/row.ts';
 import { blockId } from '../message-defaults.ts';
 import { MessageIds } from '../message-ids.ts';
 import type { RowWriter } from '../message-page.ts';
@@ -10,20 +10,20 @@ import { writeBlock, writeNine, writeTime } from './digits.ts';
 import { Layouts } from './layouts.ts';
 import type { MadeUpSettings } from './made-up-settings.ts';
 import { type Template, Templates, varyingFields } from './templates.ts';
-import { type Block, rowsPerBlock, Timeline } from './timeline.ts';
+import { type MessageBlock, MessageTimeline, rowsPerBlock } from './timeline.ts';
 
 export class MadeUpRows implements RowWriter {
   readonly settings: MadeUpSettings;
   readonly templates: Templates;
   readonly layouts: Layouts;
-  readonly timeline: Timeline;
+  readonly timeline: MessageTimeline;
   readonly #ids: MessageIds;
 
   constructor(settings: MadeUpSettings) {
     this.settings = settings;
     this.templates = new Templates(settings);
     this.layouts = new Layouts(settings, rowsPerBlock(settings), this.templates);
-    this.timeline = new Timeline(settings, this.layouts);
+    this.timeline = new MessageTimeline(settings, this.layouts);
     this.#ids = new MessageIds(settings.seed);
   }
 
@@ -57,7 +57,7 @@ export class MadeUpRows implements RowWriter {
     return bytes;
   }
 
-  row(rank: number): Row {
+  row(rank: number): MessageRow {
     const block = this.timeline.block(rank);
     return new MadeUpRow(rank, block, this.templates.at(templateIn(block, rank)), this.#ids);
   }
@@ -66,7 +66,7 @@ export class MadeUpRows implements RowWriter {
    * Returns a row that stands for all messages of a template. Reading a field that differs between these messages
    * throws an error.
    */
-  templateRow(template: number, sliceStartMs?: number): Row {
+  templateRow(template: number, sliceStartMs?: number): MessageRow {
     return new TemplateRow(this.templates.at(template), sliceStartMs);
   }
 
@@ -94,21 +94,21 @@ export class MadeUpRows implements RowWriter {
   }
 }
 
-function templateIn({ layout, firstRank }: Block, rank: number): number {
+function templateIn({ layout, firstRank }: MessageBlock, rank: number): number {
   return layout.templates[rank - firstRank] as number;
 }
 
-function delayIn({ layout, firstRank }: Block, rank: number): number {
+function delayIn({ layout, firstRank }: MessageBlock, rank: number): number {
   return layout.delaysMs[rank - firstRank] as number;
 }
 
-class MadeUpRow implements Row {
+class MadeUpRow implements MessageRow {
   readonly #rank: number;
-  readonly #block: Block;
+  readonly #block: MessageBlock;
   readonly #template: Template;
   readonly #ids: MessageIds;
 
-  constructor(rank: number, block: Block, template: Template, ids: MessageIds) {
+  constructor(rank: number, block: MessageBlock, template: Template, ids: MessageIds) {
     this.#rank = rank;
     this.#block = block;
     this.#template = template;
@@ -139,7 +139,7 @@ class MadeUpRow implements Row {
   }
 }
 
-class TemplateRow implements Row {
+class TemplateRow implements MessageRow {
   readonly #template: Template;
   readonly #sliceStartMs: number | undefined;
 

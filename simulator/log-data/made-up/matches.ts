@@ -1,5 +1,5 @@
 /** Counts the generated messages that match a filter. The filter is called only once for each message template. */
-import type { Filter } from '../../query/row.ts';
+import type { MessageFilter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -13,7 +13,7 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
-  readonly #filter: Filter;
+  readonly #filter: MessageFilter;
   /** Result of the filter for each message template: 1 if its messages match, otherwise 0. */
   readonly #templates: Uint8Array;
   /** Number of message templates that the filter has examined. */
@@ -24,7 +24,7 @@ export class TemplateMatches {
    */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
-  constructor(rows: MadeUpRows, filter: Filter) {
+  constructor(rows: MadeUpRows, filter: MessageFilter) {
     this.#rows = rows;
     this.#filter = filter;
     this.#templates = new Uint8Array(rows.templates.count);

@@ -4,7 +4,7 @@
  */
 import type { Effort } from '../effort.ts';
 import type { SearchRange } from '../log-data.ts';
-import type { NextRank } from '../row-finder.ts';
+import type { NextRank } from '../message-finder.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { TemplateMatches } from './matches.ts';
 import { PeriodMatches } from './period-matches.ts';

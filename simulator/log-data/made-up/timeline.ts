@@ -7,7 +7,7 @@
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
 
-interface Span {
+interface MessageSpan {
   readonly toMs: number;
   readonly lengthMs: number;
   readonly firstRank: number;
@@ -38,7 +38,7 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
 }
 
 /** A block of consecutive messages in one time span. */
-export class Block {
+export class MessageBlock {
   readonly number: number;
   readonly layout: Layout;
   /**
@@ -47,7 +47,7 @@ export class Block {
    */
   readonly firstRank: number;
   readonly endRank: number;
-  readonly #span: Span;
+  readonly #span: MessageSpan;
   readonly #inSpan: number;
   /**
    * Factor for the relative ages of the block's messages. It is 1 in a full block. In a block with fewer messages, the
@@ -55,7 +55,7 @@ export class Block {
    */
   readonly #narrowing: number;
 
-  constructor(span: Span, inSpan: number, layout: Layout) {
+  constructor(span: MessageSpan, inSpan: number, layout: Layout) {
     const rows = layout.ages.length;
     this.number = span.firstBlock + inSpan;
     this.layout = layout;
@@ -76,15 +76,15 @@ export class Block {
   }
 }
 
-export class Timeline {
+export class MessageTimeline {
   /** Spans that contain messages, newest first. */
-  readonly #spans: readonly Span[];
+  readonly #spans: readonly MessageSpan[];
   readonly rowsPerMs: number;
   readonly rows: number;
   readonly blocks: number;
   readonly #layouts: Layouts;
   /** The message block that was returned last. It is cached, because callers read messages in order. */
-  #lastBlock: Block | undefined;
+  #lastBlock: MessageBlock | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
     this.#layouts = layouts;
@@ -96,12 +96,16 @@ export class Timeline {
   }
 
   /** Returns the message block of a message. `rank` is the number of newer messages. */
-  block(rank: number): Block {
+  block(rank: number): MessageBlock {
     const last = this.#lastBlock;
     if (last && rank >= last.firstRank && rank < last.endRank) return last;
     const span = this.#spanOf(rank);
     const inSpan = Math.floor((rank - span.firstRank) / this.#layouts.rows);
-    const block = new Block(span, inSpan, this.#layouts.layout(this.#layouts.numberOf(span.firstBlock + inSpan)));
+    const block = new MessageBlock(
+      span,
+      inSpan,
+      this.#layouts.layout(this.#layouts.numberOf(span.firstBlock + inSpan)),
+    );
     this.#lastBlock = block;
     return block;
   }
@@ -110,14 +114,14 @@ export class Timeline {
     return this.block(rank).timeOf(rank);
   }
 
-  #spanOf(rank: number): Span {
+  #spanOf(rank: number): MessageSpan {
     let [low, high] = [0, this.#spans.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.#spans[middle] as Span).firstRank <= rank) low = middle;
+      if ((this.#spans[middle] as MessageSpan).firstRank <= rank) low = middle;
       else high = middle - 1;
     }
-    return this.#spans[low] as Span;
+    return this.#spans[low] as MessageSpan;
   }
 
   /** Returns the number of messages with the time `timeMs` or later. */
@@ -130,7 +134,7 @@ export class Timeline {
   }
 
   /** Returns the number of messages in the time span whose time is `timeMs` or later. */
-  #rowsSince(span: Span, timeMs: number): number {
+  #rowsSince(span: MessageSpan, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
@@ -179,11 +183,11 @@ export class Timeline {
   }
 }
 
-function spansOf(settings: MadeUpSettings, rowsOfBlock: number): readonly Span[] {
+function spansOf(settings: MadeUpSettings, rowsOfBlock: number): readonly MessageSpan[] {
   const { fromMs, toMs, dense } = settings;
   const others = otherMessages(settings);
   const freeMs = toMs - fromMs - dense.length;
-  const spans: Span[] = [];
+  const spans: MessageSpan[] = [];
   let firstRank = 0;
   let firstBlock = 0;
   const add = (spanToMs: number, lengthMs: number, rows: number) => {

@@ -2,12 +2,12 @@
  * Log messages that the simulated collectors send. Some aggregations, such as `count by _collectorid`, need only the
  * number of messages. For these aggregations, messages are counted without being created.
  */
-import type { Filter, Row } from '../../query/row.ts';
+import type { MessageFilter, MessageRow } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
 import { Effort } from '../effort.ts';
 import { speltFields } from '../field-case.ts';
 import type { LogData, MatchListener, SearchRange } from '../log-data.ts';
-import { type MatchStore, type NextRank, RowFinder } from '../row-finder.ts';
+import { type MatchStore, MessageFinder, type NextRank } from '../message-finder.ts';
 import { rawBytesOf, ShippedRows, streamFields } from './shipped-rows.ts';
 import { maxDelayMs, type Stream } from './streams.ts';
 
@@ -26,9 +26,9 @@ export function shippedData(options: ShippedDataOptions): LogData {
   return {
     fields: speltFields('specified'),
     maxDelayMs,
-    search(range: SearchRange, filter: Filter, maxExamined = Number.POSITIVE_INFINITY) {
+    search(range: SearchRange, filter: MessageFilter, maxExamined = Number.POSITIVE_INFINITY) {
       const single = () =>
-        new RowFinder(rows, ranksOf(rows, range, options), range, filter, maxExamined, new RankList());
+        new MessageFinder(rows, ranksOf(rows, range, options), range, filter, maxExamined, new RankList());
       const finder = isOfStream(filter.reads) ? new StreamFinder(rows, range, options, filter, single) : single();
       return new DataSearch(rows, range, finder);
     },
@@ -120,12 +120,12 @@ const countedMs = 60 * 60_000;
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
-  readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
-  readonly #makeSingle: () => RowFinder;
+  readonly #matching: readonly (readonly [stream: Stream, row: MessageRow | undefined])[];
+  readonly #makeSingle: () => MessageFinder;
   /** Search that examines messages one by one. Undefined while it is sufficient to count the messages. */
-  #single: RowFinder | undefined;
+  #single: MessageFinder | undefined;
   /** Search that examines messages one by one to fill result pages. */
-  #pages: RowFinder | undefined;
+  #pages: MessageFinder | undefined;
   #found = 0;
   #reachedMs: number;
   #scannedBytes = 0;
@@ -134,8 +134,8 @@ class StreamFinder implements Finder {
     rows: ShippedRows,
     range: SearchRange,
     options: ShippedDataOptions,
-    filter: Filter,
-    makeSingle: () => RowFinder,
+    filter: MessageFilter,
+    makeSingle: () => MessageFinder,
   ) {
     this.#range = range;
     this.#options = options;
@@ -192,7 +192,7 @@ class StreamFinder implements Finder {
    * Returns a search that examines messages one by one. It has already examined the messages of the range that are
    * newer than `reachedMs`.
    */
-  #examined(): RowFinder {
+  #examined(): MessageFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();
     this.#pages.step(this.#reachedMs, Number.POSITIVE_INFINITY, undefined, new Effort());

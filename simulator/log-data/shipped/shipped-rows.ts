@@ -5,11 +5,11 @@
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
 import { messageField, messageFields } from '../../query/message-fields.ts';
-import type { Row } from '../../query/row.ts';
+import type { MessageRow } from '../../query/row.ts';
 import { blockId, defaultFormat } from '../message-defaults.ts';
+import type { SearchedRows } from '../message-finder.ts';
 import { MessageIds } from '../message-ids.ts';
 import type { RowWriter } from '../message-page.ts';
-import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
 /**
@@ -52,7 +52,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
     return (this.#endMs - timeMs) * maxStreams + stream.index;
   }
 
-  row(rank: number): Row {
+  row(rank: number): MessageRow {
     const stream = this.#streams[rank % maxStreams] as Stream;
     const messageTimeMs = this.#endMs - Math.floor(rank / maxStreams);
     return {

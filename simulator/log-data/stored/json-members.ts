@@ -1,6 +1,6 @@
 /** Finds the positions of members and errors in JSON text. JSON.parse reports no positions. */
 
-export interface Member {
+export interface JsonMember {
   readonly name: string;
   /** Range [start, end) of the member's value, as offsets in the JSON text. */
   readonly start: number;
@@ -8,9 +8,9 @@ export interface Member {
 }
 
 /** Result of a scan: the members of a JSON object, or the first error and its position. */
-export type Scan = { readonly members: readonly Member[] } | Fault;
+export type JsonScan = { readonly members: readonly JsonMember[] } | JsonFault;
 
-interface Fault {
+interface JsonFault {
   readonly at: number;
   readonly expected: string;
 }
@@ -21,9 +21,9 @@ const blanks = /[ \t\n\r]*/y;
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-export function scanObject(text: string): Scan {
+export function scanObject(text: string): JsonScan {
   const scanner = new Scanner(text);
-  const members: Member[] = [];
+  const members: JsonMember[] = [];
   const fault = scanner.peek() === '{' ? scanner.object(0, members) : scanner.expected('an object');
   if (fault) return fault;
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
@@ -46,12 +46,12 @@ class Scanner {
     return this.#text.charAt(this.#at);
   }
 
-  expected(expected: string): Fault {
+  expected(expected: string): JsonFault {
     this.#take(blanks);
     return { at: this.#at, expected };
   }
 
-  object(depth: number, members: Member[]): Fault | undefined {
+  object(depth: number, members: JsonMember[]): JsonFault | undefined {
     return this.#list('}', () => {
       this.#take(blanks);
       const name = this.#take(string);
@@ -65,7 +65,7 @@ class Scanner {
     });
   }
 
-  #value(depth: number): Fault | undefined {
+  #value(depth: number): JsonFault | undefined {
     if (depth >= maxNested) return this.expected('less nesting');
     switch (this.peek()) {
       case '{':
@@ -78,7 +78,7 @@ class Scanner {
   }
 
   /** Reads a JSON array from its opening to its closing bracket. */
-  #list(closing: string, element: () => Fault | undefined): Fault | undefined {
+  #list(closing: string, element: () => JsonFault | undefined): JsonFault | undefined {
     this.#at++;
     if (this.#takeSign(closing)) return undefined;
     do {

@@ -6,7 +6,7 @@ import type { FieldDescriptor } from '../../query/row.ts';
 import { DataSearch } from '../data-search.ts';
 import { type FieldCase, spelt, speltFields } from '../field-case.ts';
 import type { LogData } from '../log-data.ts';
-import { RowFinder } from '../row-finder.ts';
+import { MessageFinder } from '../message-finder.ts';
 import { filledIn } from './filled-line.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
@@ -72,7 +72,7 @@ export class LogFiles {
     return {
       fields: [...speltFields(this.#fieldCase), ...others],
       search: (range, filter, maxExamined = Number.POSITIVE_INFINITY) =>
-        new DataSearch(rows, range, new RowFinder(rows, rows.ordered(range), range, filter, maxExamined)),
+        new DataSearch(rows, range, new MessageFinder(rows, rows.ordered(range), range, filter, maxExamined)),
     };
   }
 

@@ -1,7 +1,7 @@
 /** One line of a log file: a JSON object with `_raw`, `_messagetime` and optional other fields. */
 import { isRecord } from '../../../src/base/record.ts';
 import { messageField } from '../../query/message-fields.ts';
-import { type Member, scanObject } from './json-members.ts';
+import { type JsonMember, scanObject } from './json-members.ts';
 
 export interface LogLine {
   readonly messageTimeMs: number;
@@ -52,7 +52,7 @@ class LineReader {
   readonly #given = new Map<string, string>();
   readonly #others = new Map<string, string>();
   readonly #times = new Map<string, number>();
-  #members: readonly Member[] | undefined;
+  #members: readonly JsonMember[] | undefined;
 
   constructor(text: string, value: Readonly<Record<string, unknown>>) {
     this.#text = text;
@@ -122,7 +122,7 @@ class LineReader {
   }
 
   /** Returns the member with this name. If the name occurs several times, the last member counts, as in JSON.parse. */
-  #member(name: string): Member | undefined {
+  #member(name: string): JsonMember | undefined {
     if (!this.#members) {
       const scan = scanObject(this.#text);
       this.#members = 'members' in scan ? scan.members : [];

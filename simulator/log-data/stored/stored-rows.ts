@@ -4,10 +4,10 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
-import type { Row } from '../../query/row.ts';
+import type { MessageRow } from '../../query/row.ts';
 import type { SearchRange } from '../log-data.ts';
+import type { NextRank } from '../message-finder.ts';
 import type { RowWriter } from '../message-page.ts';
-import type { NextRank } from '../row-finder.ts';
 
 /** A message with its fields as pages show them. */
 export interface StoredMessage {
@@ -151,7 +151,7 @@ export class StoredRows implements RowWriter {
     return this.#rawBytes[rank] as number;
   }
 
-  row(rank: number): Row {
+  row(rank: number): MessageRow {
     return new StoredRow(this, rank);
   }
 
@@ -188,7 +188,7 @@ export class StoredRows implements RowWriter {
   }
 }
 
-class StoredRow implements Row {
+class StoredRow implements MessageRow {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
   readonly #rows: StoredRows;

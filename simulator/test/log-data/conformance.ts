@@ -6,25 +6,25 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
 import { textOf } from '../../body.ts';
-import type { LogData, MatchListener, MessagePage, SearchRange } from '../../log-data/log-data.ts';
+import type { JsonPage, LogData, MatchListener, SearchRange } from '../../log-data/log-data.ts';
 import { PieceMemory, pieceBytes } from '../../piece-memory.ts';
-import type { Filter, Row } from '../../query/row.ts';
+import type { MessageFilter, MessageRow } from '../../query/row.ts';
 import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
-export interface Sample {
+export interface DataSample {
   readonly data: LogData;
   /** Start and end of a time range that includes the message time and the receipt time of every message. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-const reading = (reads: string, matches: (value: string) => boolean): Filter => ({
+const reading = (reads: string, matches: (value: string) => boolean): MessageFilter => ({
   reads: new Set([reads]),
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
 /** Filters for the tests. Some filters have the same result for all messages of a template, and others do not. */
-const filters: Readonly<Record<string, Filter>> = {
+const filters: Readonly<Record<string, MessageFilter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },
   text: reading('_raw', (raw) => /e[a-m]/.test(raw)),
@@ -38,7 +38,7 @@ const filters: Readonly<Record<string, Filter>> = {
 
 const infinite = Number.POSITIVE_INFINITY;
 
-export function describeLogData(name: string, { data, fromMs, toMs }: Sample): void {
+export function describeLogData(name: string, { data, fromMs, toMs }: DataSample): void {
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
@@ -101,7 +101,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
           const search = data.search(searched, wanted);
           const plain = new PlainSearch(all, searched, wanted);
           const told: string[] = [];
-          const listener = { each: (row: Row) => void told.push(keyOf(row)) };
+          const listener = { each: (row: MessageRow) => void told.push(keyOf(row)) };
           expect(search.found).toBe(0);
           expect(search.reachedMs).toBe(searched.toMs);
           for (const { downToMs, maxMatches } of course) {
@@ -131,7 +131,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
     });
 
     test.each([false, true])('finds each message in its millisecond (by receipt time: %s)', (byReceiptTime) => {
-      const timeOf = ({ messageTimeMs, receiptTimeMs }: Row) => (byReceiptTime ? receiptTimeMs : messageTimeMs);
+      const timeOf = ({ messageTimeMs, receiptTimeMs }: MessageRow) => (byReceiptTime ? receiptTimeMs : messageTimeMs);
       const counts = new Map<number, number>();
       for (const { row } of all) counts.set(timeOf(row), (counts.get(timeOf(row)) ?? 0) + 1);
       for (const [timeMs, count] of [...counts].slice(0, 300)) {
@@ -233,7 +233,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
 
     test('has rows with the fields that pages show', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
-      const rows: Row[] = [];
+      const rows: MessageRow[] = [];
       search.advance(fromMs, 300, { each: (row) => void rows.push(row) });
       for (const [index, row] of rows.entries()) {
         const { map } = all[index] as (typeof all)[number];
@@ -256,7 +256,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
           const plain = new PlainSearch(all, searched, wanted);
           const counted = new Map<string, number>();
           const expected = new Map<string, number>();
-          const add = (sum: typeof counted, row: Row, times: number) => {
+          const add = (sum: typeof counted, row: MessageRow, times: number) => {
             const value = String(row.field(field));
             sum.set(value, (sum.get(value) ?? 0) + times);
           };
@@ -280,7 +280,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
           const plain = new PlainSearch(all, searched, wanted);
           const counted = new Map<string, number>();
           const expected = new Map<string, number>();
-          const add = (sum: typeof counted, row: Row, times: number) => {
+          const add = (sum: typeof counted, row: MessageRow, times: number) => {
             const key = `${Math.floor(row.messageTimeMs / sliceMs)} ${row.field(field)}`;
             sum.set(key, (sum.get(key) ?? 0) + times);
           };
@@ -298,11 +298,11 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
   });
 }
 
-function keyOf(row: Row): string {
+function keyOf(row: MessageRow): string {
   return `${row.messageTimeMs} ${row.field('_messageid')}`;
 }
 
-function expectPage(page: MessagePage, expected: { readonly rows: number; readonly text: string }): void {
+function expectPage(page: JsonPage, expected: { readonly rows: number; readonly text: string }): void {
   expect(page.rows).toBe(expected.rows);
   const text = textOf(page);
   expect(text === expected.text).toBe(true);

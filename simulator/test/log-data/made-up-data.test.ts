@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
 import type { FieldCase } from '../../log-data/field-case.ts';
-import type { Search } from '../../log-data/log-data.ts';
+import type { MessageSearch } from '../../log-data/log-data.ts';
 import { madeUpData } from '../../log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings } from '../../log-data/made-up/made-up-settings.ts';
 import { parseQuery } from '../../query/query.ts';
-import type { Filter, Row } from '../../query/row.ts';
+import type { MessageFilter, MessageRow } from '../../query/row.ts';
 import { describeLogData } from './conformance.ts';
 import { everything } from './plain-search.ts';
 
@@ -59,7 +59,7 @@ function searched(
   options: Partial<MadeUpOptions>,
   range: { fromMs: number; toMs: number },
   filter = everything,
-): Search {
+): MessageSearch {
   const search = dataOf(options).search({ ...range, byReceiptTime: false }, filter);
   search.advance(range.fromMs, infinite);
   return search;
@@ -160,7 +160,7 @@ describe('the number of messages', () => {
   });
 });
 
-function timesOf(search: Search, offset: number, limit: number): readonly number[] {
+function timesOf(search: MessageSearch, offset: number, limit: number): readonly number[] {
   const json = textOf(search.page(offset, limit, infinite, false));
   return [...json.matchAll(/"_messagetime":"(\d+)"/g)].map((match) => Number(match[1]));
 }
@@ -253,7 +253,7 @@ describe('queries', () => {
     `* | where _messagetime >= ${fromMs + 30 * second}`,
   ])('%s finds some, and not all', (text) => {
     const { filter, transform } = parseQuery(text);
-    const whole: Filter = {
+    const whole: MessageFilter = {
       reads: new Set([...filter.reads, ...(transform?.reads ?? [])]),
       matches: (row) => filter.matches(row) && (transform === undefined || transform.apply(row) !== undefined),
     };
@@ -270,7 +270,7 @@ describe('queries', () => {
       { fromMs, toMs: year.toMs, byReceiptTime: false },
       query.filter,
     );
-    const each = (row: Row, times: number) => aggregation?.add(row, times);
+    const each = (row: MessageRow, times: number) => aggregation?.add(row, times);
     search.advance(fromMs, infinite, { each, reads: query.reads });
     const { fields, records } = aggregation?.table() ?? { fields: [], records: [] };
     const column = fields.findIndex(({ name }) => name === '_count');

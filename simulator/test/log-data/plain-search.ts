@@ -1,11 +1,11 @@
 /** The simplest possible search, on a list of messages. Tests compare all other searches with it. */
 
 import { textOf } from '../../body.ts';
-import type { LogData, Search, SearchRange } from '../../log-data/log-data.ts';
-import type { Filter, Row } from '../../query/row.ts';
+import type { LogData, MessageSearch, SearchRange } from '../../log-data/log-data.ts';
+import type { MessageFilter, MessageRow } from '../../query/row.ts';
 
 export interface PlainMessage {
-  readonly row: Row;
+  readonly row: MessageRow;
   /** Values of a message by field name. */
   readonly map: Readonly<Record<string, string>>;
   /** JSON of the message with and without `_raw`. */
@@ -13,7 +13,7 @@ export interface PlainMessage {
   readonly withoutRaw: string;
 }
 
-export const everything: Filter = { reads: new Set(), matches: () => true };
+export const everything: MessageFilter = { reads: new Set(), matches: () => true };
 
 /** Returns all messages of a time range, newest first. */
 export function messagesOf(data: LogData, fromMs: number, toMs: number): PlainMessage[] {
@@ -26,7 +26,7 @@ export function messagesOf(data: LogData, fromMs: number, toMs: number): PlainMe
   });
 }
 
-function rowOf(map: Readonly<Record<string, string>>): Row {
+function rowOf(map: Readonly<Record<string, string>>): MessageRow {
   const byLowerName = new Map(Object.entries(map).map(([name, value]) => [name.toLowerCase(), value]));
   const field = (lowerName: string) => byLowerName.get(lowerName);
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
@@ -35,7 +35,7 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
 /** A simple search without optimizations. Tests compare the results of all other searches with its results. */
 export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
-  readonly #filter: Filter;
+  readonly #filter: MessageFilter;
   readonly #fromMs: number;
   /** Messages that are not searched yet, latest first. */
   #left: readonly PlainMessage[];
@@ -43,7 +43,7 @@ export class PlainSearch {
   #found: readonly PlainMessage[] = [];
   readonly #all: readonly PlainMessage[];
 
-  constructor(all: readonly PlainMessage[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: Filter) {
+  constructor(all: readonly PlainMessage[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: MessageFilter) {
     this.#timeOf = ({ row }) => (byReceiptTime ? row.receiptTimeMs : row.messageTimeMs);
     this.#filter = filter;
     this.#fromMs = fromMs;
@@ -82,7 +82,7 @@ export class PlainSearch {
    * Returns the matches that `search` must have found when it has reached `reachedMs`, but that this simple search has
    * not found yet.
    */
-  missed({ reachedMs }: Search): readonly PlainMessage[] {
+  missed({ reachedMs }: MessageSearch): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }
 

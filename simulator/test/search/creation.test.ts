@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchScenario } from '../../search/search-scenario.ts';
 import { startMs } from '../simulated-service.ts';
-import { hour, type Order, SearchingService } from './searching-service.ts';
+import { hour, type JobFields, SearchingService } from './searching-service.ts';
 
-const rangeOf = (order: Order, search: SearchScenario = {}) => {
+const rangeOf = (order: JobFields, search: SearchScenario = {}) => {
   const service = new SearchingService({ search });
   const reply = service.createJob(order);
   const [job] = service.state().jobs;
@@ -42,7 +42,7 @@ describe('the answer (2.2)', () => {
 
 describe('the range of a job can have', () => {
   const at = Date.UTC(2026, 5, 15, 12);
-  const cases: readonly [string, Order, unknown][] = [
+  const cases: readonly [string, JobFields, unknown][] = [
     ['milliseconds as numbers', { from: 1_000, to: 2_000 }, [1_000, 2_000]],
     ['milliseconds as texts', { from: '1000', to: '2000' }, [1_000, 2_000]],
     ['no length', { from: 1_000, to: 1_000 }, [1_000, 1_000]],
@@ -82,7 +82,7 @@ describe('the range of a job can have', () => {
 });
 
 describe('a job is accepted with', () => {
-  const cases: readonly [string, Order][] = [
+  const cases: readonly [string, JobFields][] = [
     ['the parsing mode AutoParse', { autoParsingMode: 'AutoParse' }],
     ['the parsing mode Manual', { autoParsingMode: 'Manual' }],
     ['the former parsing mode performance (9.2)', { autoParsingMode: 'performance' }],
@@ -99,7 +99,7 @@ describe('a job is accepted with', () => {
 });
 
 describe('a job is refused with (7.2)', () => {
-  const cases: readonly [string, Order, string][] = [
+  const cases: readonly [string, JobFields, string][] = [
     ['no query', { query: undefined }, 'no.query'],
     ['null as query', { query: null }, 'no.query'],
     ['a blank query', { query: ' ' }, 'no.query'],
@@ -134,7 +134,7 @@ describe('a job is refused with (7.2)', () => {
   });
 
   const times = '; write a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
-  const texts: readonly [Order, string][] = [
+  const texts: readonly [JobFields, string][] = [
     [{ query: null }, 'query is missing; write a search, such as *'],
     [{ query: ' ' }, 'query is blank; write a search, such as *'],
     [{ query: 7 }, 'query is 7; write a text'],

@@ -1,8 +1,8 @@
 /** Tests each kind of fault with each operation on search jobs. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario.ts';
-import type { CallOptions } from '../simulated-service.ts';
-import { type JobClient, SearchingService } from './searching-service.ts';
+import type { RequestOptions } from '../simulated-service.ts';
+import { type RequestedJob, SearchingService } from './searching-service.ts';
 
 type JobOperation = 'createJob' | 'getJob' | 'listMessages' | 'listRecords' | 'deleteJob';
 const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
@@ -24,14 +24,14 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
 };
 
 /** Returns a service with a search job. The fault begins after the creation of the job. */
-function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
+function struck(fault: FaultScenario): { service: SearchingService; job: RequestedJob } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });
   service.patch({ faults: { trouble: fault } });
   return { service, job };
 }
 
-function send(operation: JobOperation, service: SearchingService, job: JobClient, options: CallOptions = {}) {
+function send(operation: JobOperation, service: SearchingService, job: RequestedJob, options: RequestOptions = {}) {
   switch (operation) {
     case 'createJob':
       return service.createJob({}, options);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';
-import { JobClient, jobs, minute, SearchingService } from './searching-service.ts';
+import { jobs, minute, RequestedJob, SearchingService } from './searching-service.ts';
 
 const page = '/messages?offset=0&limit=1';
 const reasons = (service: SearchingService) => service.journal.map(({ status, why }) => [status, why]);
@@ -66,7 +66,7 @@ describe('the reason of a 429', () => {
 describe('the reason for an unavailable job', () => {
   const asked = (
     search: SearchScenario,
-    before: (service: SearchingService, job: JobClient) => void,
+    before: (service: SearchingService, job: RequestedJob) => void,
     scenario: Scenario = {},
   ) => {
     const service = new SearchingService({ ...scenario, search });
@@ -124,7 +124,7 @@ describe('the reason for an unavailable job', () => {
     const users = { ann: { keys: { a: 'k' } }, bob: { keys: { b: 'k' } } };
     const service = new SearchingService({ users });
     const job = service.job({}, { credentials: 'a:k' });
-    new JobClient(service, job.id, job.cookie, { credentials: 'b:k' }).ask('GET');
+    new RequestedJob(service, job.id, job.cookie, { credentials: 'b:k' }).ask('GET');
     service.call('DELETE', `${jobs}/0000000000000000`, { credentials: 'a:k' });
     expect(reasons(service).slice(1)).toEqual([
       [404, 'otherUser'],

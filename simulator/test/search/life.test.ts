@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';
-import { cookieOf, JobClient, minute, type Order, SearchingService } from './searching-service.ts';
+import { cookieOf, type JobFields, minute, RequestedJob, SearchingService } from './searching-service.ts';
 
 const second = 1_000;
-const start = (search: SearchScenario = {}, order: Order = {}, scenario: Scenario = {}) => {
+const start = (search: SearchScenario = {}, order: JobFields = {}, scenario: Scenario = {}) => {
   const service = new SearchingService({ ...scenario, search });
   return { service, job: service.job(order) };
 };
@@ -101,7 +101,7 @@ describe('the deletion of a job (4.5)', () => {
 
   test('answers 404 for a job that never existed', () => {
     const service = new SearchingService();
-    expect(new JobClient(service, '0000000000000000', '').ask('DELETE')).toMatchObject(gone);
+    expect(new RequestedJob(service, '0000000000000000', '').ask('DELETE')).toMatchObject(gone);
   });
 
   test('keeps the last counts', () => {
@@ -198,7 +198,7 @@ describe('the cookies of a job (5.3)', () => {
     const one = service.job();
     const reply = service.createJob({}, { headers: { cookie: one.cookie } });
     expect(cookieOf(reply)).toBe(one.cookie);
-    expect(new JobClient(service, reply.json.id, one.cookie).ask('GET').status).toBe(200);
+    expect(new RequestedJob(service, reply.json.id, one.cookie).ask('GET').status).toBe(200);
     expect(one.ask('GET').status).toBe(200);
   });
 
@@ -219,7 +219,7 @@ describe('an unavailable job (7.3, 7.4)', () => {
   const never = '0123456789ABCDEF';
   const statuses = (id: string, search: SearchScenario = {}) => {
     const { service } = start(search);
-    const job = new JobClient(service, id, '');
+    const job = new RequestedJob(service, id, '');
     return [job.ask('GET').status, job.ask('GET', page).status, job.ask('GET', '/records?offset=0&limit=1').status];
   };
 

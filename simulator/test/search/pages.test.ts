@@ -3,10 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { PageScenario, SearchScenario } from '../../search/search-scenario.ts';
 import type { Message } from './row-data.ts';
-import { hour, minute, type Order, SearchingService } from './searching-service.ts';
+import { hour, type JobFields, minute, SearchingService } from './searching-service.ts';
 
-const done = (order: Order = {}, search: SearchScenario = {}, scenario: Scenario = {}, messages?: readonly Message[]) =>
-  new SearchingService({ ...scenario, search: { duration: '0s', ...search } }, messages).job(order);
+const done = (
+  order: JobFields = {},
+  search: SearchScenario = {},
+  scenario: Scenario = {},
+  messages?: readonly Message[],
+) => new SearchingService({ ...scenario, search: { duration: '0s', ...search } }, messages).job(order);
 
 const counted = { query: '* | count by _sourceHost | sort by _sourceHost asc' };
 const hosts: readonly Message[] = ['a', 'b', 'a', 'c', 'a', 'b'].map((host, index) => ({
@@ -117,7 +121,7 @@ describe('the messages of a page (2.5)', () => {
 });
 
 describe('raw messages', () => {
-  const hasRaw = (order: Order, pages: PageScenario = {}) => {
+  const hasRaw = (order: JobFields, pages: PageScenario = {}) => {
     const { status, code, json } = done(order, { pages }).page();
     if (status !== 200) return code;
     const named = json.fields.some(({ name }: { name: string }) => name === '_raw');
@@ -126,7 +130,7 @@ describe('raw messages', () => {
     return carried;
   };
   const aggregation = { query: '* | count' };
-  const cases: readonly [string, Order, PageScenario, unknown][] = [
+  const cases: readonly [string, JobFields, PageScenario, unknown][] = [
     ['come with a search', {}, {}, true],
     [
       'do not come with a search that does not require them, if the scenario says so',
@@ -211,7 +215,7 @@ describe('the messages of a query with parse operators', () => {
   });
 
   const json = ['{"a": 1}', '{"b": "ü\\""}', 'neither'].map((raw, index) => ({ at: hour.from + index, raw }));
-  const members = (query: string, order: Order = {}) => {
+  const members = (query: string, order: JobFields = {}) => {
     const { answer, text, json: body } = done({ query, ...order }, {}, {}, json).page();
     expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
     const names: string[] = body.fields.map(({ name }: { name: string }) => name);

@@ -1,7 +1,7 @@
 /** Simple log data for tests: a list of messages. */
-import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../log-data/log-data.ts';
+import type { JsonPage, LogData, MatchListener, MessageSearch, SearchRange } from '../../log-data/log-data.ts';
 import { messageFields } from '../../query/message-fields.ts';
-import type { Filter, Row } from '../../query/row.ts';
+import type { MessageFilter, MessageRow } from '../../query/row.ts';
 
 /**
  * A message of a test. `at` is the message time in ms since the epoch. `received` is the receipt time, which defaults
@@ -16,7 +16,7 @@ export interface Message {
 }
 
 interface Stored {
-  readonly row: Row;
+  readonly row: MessageRow;
   readonly map: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ export class RowData implements LogData {
     this.#messages = messages.map(stored).sort((left, right) => right.row.messageTimeMs - left.row.messageTimeMs);
   }
 
-  search(range: SearchRange, filter: Filter): Search {
+  search(range: SearchRange, filter: MessageFilter): MessageSearch {
     return new RowSearch(this.#messages, range, filter);
   }
 }
@@ -47,16 +47,16 @@ function stored({ at, received = at, raw, fields = {} }: Message, index: number)
   return { row: { messageTimeMs: at, receiptTimeMs: received, field }, map };
 }
 
-class RowSearch implements Search {
+class RowSearch implements MessageSearch {
   readonly isGivenUp = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #left: Stored[];
   readonly #found: Stored[] = [];
   readonly #timeOf: (message: Stored) => number;
-  readonly #filter: Filter;
+  readonly #filter: MessageFilter;
 
-  constructor(messages: readonly Stored[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: Filter) {
+  constructor(messages: readonly Stored[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: MessageFilter) {
     this.#timeOf = ({ row }) => (byReceiptTime ? row.receiptTimeMs : row.messageTimeMs);
     this.#left = messages
       .filter((message) => this.#timeOf(message) >= fromMs && this.#timeOf(message) < toMs)
@@ -83,7 +83,7 @@ class RowSearch implements Search {
     if (this.found < maxMatches) this.reachedMs = Math.min(this.reachedMs, downToMs);
   }
 
-  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): JsonPage {
     const elements: string[] = [];
     let bytes = 0;
     for (const { map } of this.#found.slice(offset, offset + limit)) {

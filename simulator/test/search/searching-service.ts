@@ -1,6 +1,6 @@
 /** The simulated service with log messages, and a client that stores cookies. */
 import type { Scenario } from '../../scenario.ts';
-import { type CallOptions, type Reply, SimulatedService, startMs } from '../simulated-service.ts';
+import { type Reply, type RequestOptions, SimulatedService, startMs } from '../simulated-service.ts';
 import { type Message, RowData } from './row-data.ts';
 
 export const jobs = '/api/v1/search/jobs';
@@ -13,7 +13,7 @@ export const everyMinute: readonly Message[] = Array.from({ length: 60 }, (_, in
   raw: `message ${index}`,
 }));
 
-export interface Order {
+export interface JobFields {
   readonly query?: unknown;
   readonly [member: string]: unknown;
 }
@@ -27,15 +27,15 @@ export class SearchingService extends SimulatedService {
     );
   }
 
-  createJob(order: Order = {}, options: CallOptions = {}): Reply {
+  createJob(order: JobFields = {}, options: RequestOptions = {}): Reply {
     const body = { query: '*', ...hour, timeZone: 'UTC', ...order };
     return this.call('POST', jobs, { body, ...options });
   }
 
-  job(order: Order = {}, options: CallOptions = {}): JobClient {
+  job(order: JobFields = {}, options: RequestOptions = {}): RequestedJob {
     const reply = this.createJob(order, options);
     if (reply.status !== 202) throw new Error(`not accepted: ${reply.text}`);
-    return new JobClient(this, reply.json.id, cookieOf(reply), options);
+    return new RequestedJob(this, reply.json.id, cookieOf(reply), options);
   }
 
   after(elapsedMs: number): this {
@@ -49,13 +49,13 @@ export function cookieOf({ answer }: Reply): string {
   return (answer.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
 }
 
-export class JobClient {
+export class RequestedJob {
   readonly id: string;
   readonly cookie: string;
   readonly #service: SearchingService;
-  readonly #options: CallOptions;
+  readonly #options: RequestOptions;
 
-  constructor(service: SearchingService, id: string, cookie: string, options: CallOptions = {}) {
+  constructor(service: SearchingService, id: string, cookie: string, options: RequestOptions = {}) {
     this.#service = service;
     this.id = id;
     this.cookie = cookie;

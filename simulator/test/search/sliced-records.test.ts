@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
-import type { LogData, Search } from '../../log-data/log-data.ts';
+import type { LogData, MessageSearch } from '../../log-data/log-data.ts';
 import { madeUpData } from '../../log-data/made-up/made-up-data.ts';
 import { madeUpSettings } from '../../log-data/made-up/made-up-settings.ts';
 import { parseQuery } from '../../query/query.ts';
-import type { Row } from '../../query/row.ts';
+import type { MessageRow } from '../../query/row.ts';
 import { SearchResults } from '../../search/search-results.ts';
 
 const minute = 60_000;
@@ -30,7 +30,7 @@ const data = madeUpData(
  */
 const rowByRow: LogData = {
   fields: data.fields,
-  search(range, filter): Search {
+  search(range, filter): MessageSearch {
     const search = data.search(range, filter);
     return {
       advance: (downToMs, maxMatches, { each } = { each() {} }) => search.advance(downToMs, maxMatches, { each }),
@@ -111,7 +111,7 @@ test('a slice costs one row for each kind of message', () => {
   for (const byReceiptTime of [false, true]) {
     const search = large.search({ fromMs: fromMs + hour, toMs: fromMs + 9 * hour, byReceiptTime }, filter);
     const told: [sliceStartMs: number, times: number][] = [];
-    const each = (row: Row, times: number) => void told.push([row.messageTimeMs, times]);
+    const each = (row: MessageRow, times: number) => void told.push([row.messageTimeMs, times]);
     search.advance(fromMs, Number.POSITIVE_INFINITY, { each, reads, sliceMs });
     expect(told.length).toBeLessThanOrEqual(9);
     expect(told.reduce((sum, [, times]) => sum + times, 0)).toBe(search.found);

@@ -5,7 +5,7 @@ import { randomRuns } from '../../../test/support/random-runs.ts';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';
 import type { Message } from './row-data.ts';
-import { everyMinute, hour, type JobClient, minute, type Order, SearchingService } from './searching-service.ts';
+import { everyMinute, hour, type JobFields, minute, type RequestedJob, SearchingService } from './searching-service.ts';
 
 interface Bucket {
   readonly startTimestamp: number;
@@ -13,12 +13,12 @@ interface Bucket {
   readonly count: number;
 }
 
-const start = (search: SearchScenario = {}, order: Order = {}, scenario: Scenario = {}) => {
+const start = (search: SearchScenario = {}, order: JobFields = {}, scenario: Scenario = {}) => {
   const service = new SearchingService({ ...scenario, search });
   return { service, job: service.job(order) };
 };
 
-const statesAt = (service: SearchingService, job: JobClient, timesMs: readonly number[]) =>
+const statesAt = (service: SearchingService, job: RequestedJob, timesMs: readonly number[]) =>
   timesMs.map((elapsedMs) => {
     service.after(elapsedMs);
     return job.status().state;

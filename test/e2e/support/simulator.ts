@@ -3,7 +3,7 @@ import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario.ts';
-import type { CollectorState, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
+import type { CollectorSnapshot, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
 import { Program } from './program.ts';
 
 export const oldVersion = '19.400-1';
@@ -164,7 +164,7 @@ export class Tenant {
     });
   }
 
-  async collectors(): Promise<readonly CollectorState[]> {
+  async collectors(): Promise<readonly CollectorSnapshot[]> {
     const { collectors } = await this.#simulator.state();
     return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
   }

@@ -2,9 +2,15 @@
  * Log messages for a simulated export. Searches may return wrong rows or omit rows, but each search also stores its
  * correct result for the checks.
  */
-import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
+import type {
+  JsonPage,
+  LogData,
+  MatchListener,
+  MessageSearch,
+  SearchRange,
+} from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
-import type { FieldDescriptor, Filter, Row } from '../../../simulator/query/row.ts';
+import type { FieldDescriptor, MessageFilter, MessageRow } from '../../../simulator/query/row.ts';
 import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
 /** Errors that the service makes in one search. */
@@ -39,7 +45,7 @@ export interface LiveDataOptions {
 export interface StoredMessage {
   readonly message: PlannedMessage;
   readonly shard: number;
-  readonly row: Row;
+  readonly row: MessageRow;
   readonly json: string;
   readonly jsonWithoutRaw: string;
   readonly bytes: number;
@@ -65,7 +71,7 @@ export class LiveData implements LogData {
     this.#byReceiptTime = stored.toSorted((left, right) => left.message.receivedMs - right.message.receivedMs);
   }
 
-  search(range: SearchRange, filter: Filter): LiveSearch {
+  search(range: SearchRange, filter: MessageFilter): LiveSearch {
     const { nowMs, flaws, lateJoin, histogramFirst, cutsByPage } = this.#options;
     const of = this.#isSecond ? this.searches.at(-1) : undefined;
     this.#isSecond = histogramFirst && !of;
@@ -87,14 +93,14 @@ interface LiveSearchOptions {
   readonly inside: readonly StoredMessage[];
   readonly timeOf: (message: StoredMessage) => number;
   readonly range: SearchRange;
-  readonly filter: Filter;
+  readonly filter: MessageFilter;
   readonly nowMs: () => number;
   readonly flaws: SearchFlaws;
   readonly lateJoin: boolean;
   readonly cutsByPage: boolean;
 }
 
-export class LiveSearch implements Search {
+export class LiveSearch implements MessageSearch {
   readonly isGivenUp = false;
   readonly range: SearchRange;
   readonly flaws: SearchFlaws;
@@ -186,7 +192,7 @@ export class LiveSearch implements Search {
     this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
   }
 
-  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage {
+  page(offset: number, limit: number, maxBytes: number, withRaw: boolean): JsonPage {
     this.#sort();
     this.isRead = true;
     const elements: string[] = [];

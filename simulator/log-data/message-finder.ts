@@ -1,5 +1,5 @@
 /** Finds messages by applying a filter to one message after the other. Stores the ranks of the messages that match. */
-import type { Filter, Row } from '../query/row.ts';
+import type { MessageFilter, MessageRow } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
 import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
@@ -8,7 +8,7 @@ import { RankChunks } from './rank-chunks.ts';
 /** Messages that are read by their rank. The rank of a message is the number of newer messages. */
 export interface SearchedRows {
   rawBytesOf(rank: number): number;
-  row(rank: number): Row;
+  row(rank: number): MessageRow;
 }
 
 /** Ranks (numbers of newer messages) of the messages that a search found. */
@@ -17,17 +17,17 @@ export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 /** Returns the rank (number of newer messages) of the next message, latest first, or -1 after the last message. */
 export type NextRank = (effort: Effort) => number;
 
-export class RowFinder implements Finder {
+export class MessageFinder implements Finder {
   reachedMs: number;
   isGivenUp = false;
   scannedBytes = 0;
   readonly #rows: SearchedRows;
   readonly #nextRank: NextRank;
   readonly #byReceiptTime: boolean;
-  readonly #filter: Filter;
+  readonly #filter: MessageFilter;
   readonly #matches: MatchStore;
   #looksLeft: number;
-  #row: Row | undefined;
+  #row: MessageRow | undefined;
   #rank: number | undefined;
 
   /** Creates a search. The search gives up after it has examined `maxExamined` messages. */
@@ -35,7 +35,7 @@ export class RowFinder implements Finder {
     rows: SearchedRows,
     nextRank: NextRank,
     range: SearchRange,
-    filter: Filter,
+    filter: MessageFilter,
     maxExamined: number,
     matches: MatchStore = new RankChunks(),
   ) {
@@ -73,7 +73,7 @@ export class RowFinder implements Finder {
     return this.#byReceiptTime ? this.#row.receiptTimeMs : this.#row.messageTimeMs;
   }
 
-  #look(rank: number, row: Row, listener: MatchListener | undefined, effort: Effort): void {
+  #look(rank: number, row: MessageRow, listener: MatchListener | undefined, effort: Effort): void {
     this.#looksLeft--;
     const bytes = this.#rows.rawBytesOf(rank);
     this.scannedBytes += bytes;
