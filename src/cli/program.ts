@@ -19,6 +19,7 @@ import {
   variableOf,
   volumeFlag,
 } from './command/flags.ts';
+import { invocation } from './command/invocation.ts';
 import type { ExportOptions, PauseOptions, VerifyOptions } from './command/options.ts';
 import { packageVersion } from './command/package-folder.ts';
 import { flagsOfS3, isContainerAddress } from './command/store-address.ts';
@@ -29,7 +30,7 @@ import { addSimulate } from './simulate.ts';
 
 /** Runs one logfleet command. `argv` does not contain the program's name. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
-  const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: 'logfleet' };
+  const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: '' };
   const program = createProgram(context, run);
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -44,6 +45,7 @@ export interface Run {
   status: number;
   /** Exit status for failures other than wrong usage. */
   failed: number;
+  /** Name of the command, such as `run`. Empty until it is known. */
   command: string;
 }
 
@@ -87,7 +89,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   addCompletion(program, runs);
   for (const command of [program, ...program.commands]) settle(command, context);
   program.hook('preAction', (_, command) => {
-    run.command = nameOf(command);
+    run.command = command.name();
     readVariables(command, context.env);
     // With `--exit-code`, exit status 1 means that there is something to do. So errors need a different exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
@@ -134,8 +136,7 @@ function addRun(program: Command, runs: Runs): void {
   addLogOptions(command, 'info')
     .addHelpText(
       'after',
-      credentialsHelp +
-        example('logfleet run ./policies', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
+      credentialsHelp + example('run ./policies', 'run --kubeconfig ~/.kube/config --namespaces logging'),
     )
     .hook('preAction', () => refuseMixedHosts(command))
     .action(runs(() => import('./run/run.ts').then(({ runCommand }) => runCommand)));
@@ -145,7 +146,7 @@ function addCrds(program: Command, runs: Runs): void {
   program
     .command('crds')
     .description('Print the CustomResourceDefinitions.')
-    .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
+    .addHelpText('after', example('crds | kubectl apply -f -'))
     .action(runs(() => import('./manifests.ts').then(({ crdsCommand }) => crdsCommand)));
 }
 
@@ -157,7 +158,7 @@ function addVersion(program: Command, runs: Runs): void {
   )
     .option('--client', 'Print only the version of the program.')
     .option('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).')
-    .addHelpText('after', example('logfleet version', 'logfleet version --client'))
+    .addHelpText('after', example('version', 'version --client'))
     .action(runs(() => import('./version.ts').then(({ versionCommand }) => versionCommand)));
 }
 
@@ -166,7 +167,7 @@ function addCompletion(program: Command, runs: Runs): void {
     .command('completion')
     .description('Print a script that lets a shell complete commands and flags.')
     .addArgument(new Argument('<SHELL>', 'Shell for which the script is.').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', example('logfleet completion bash', 'logfleet completion fish | source'))
+    .addHelpText('after', example('completion bash', 'completion fish | source'))
     .action(
       runs(async () => {
         const { completionCommand } = await import('./completion.ts');
@@ -200,10 +201,7 @@ function addManifests(program: Command, runs: Runs): void {
     )
     .addHelpText(
       'after',
-      example(
-        'logfleet manifests | kubectl apply -f -',
-        'logfleet manifests --namespaces team-a,team-b | kubectl apply -f -',
-      ),
+      example('manifests | kubectl apply -f -', 'manifests --namespaces team-a,team-b | kubectl apply -f -'),
     )
     .action(runs(() => import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand)));
 }
@@ -213,7 +211,7 @@ function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
     throw new UsageError(
-      '--dir is not a flag of this command, which takes directories as arguments: write logfleet run DIR',
+      `--dir is not a flag of this command, which takes directories as arguments: write ${invocation('run DIR')}`,
     );
   if (directory === undefined) {
     if (!isGiven(command, 'watch')) return;
@@ -251,7 +249,7 @@ function addValidate(program: Command, runs: Runs): void {
     .addOption(
       oneOf('-o, --output <format>', 'Format: a line for each finding, or a JSON list.', ['text', 'json'], 'text'),
     )
-    .addHelpText('after', example('logfleet validate ./policies', 'kustomize build . | logfleet validate -'))
+    .addHelpText('after', example('validate ./policies', 'validate - < policies.yaml'))
     .action(runs(() => import('./validate.ts').then(({ validateCommand }) => validateCommand)));
 }
 
@@ -278,10 +276,7 @@ function addPlan(program: Command, runs: Runs): void {
     )
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml', 'markdown'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
-    .addHelpText(
-      'after',
-      planHelp + example('logfleet plan ./policies', 'logfleet plan new.yaml --dir ./policies --exit-code -o wide'),
-    )
+    .addHelpText('after', planHelp + example('plan ./policies', 'plan new.yaml --dir ./policies --exit-code -o wide'))
     .action(runs(() => import('./plan/plan.ts').then(({ planCommand }) => planCommand)));
 }
 
@@ -301,9 +296,9 @@ function addFleet(program: Command, runs: Runs): void {
       'after',
       fleetHelp +
         example(
-          "logfleet fleet 'matchFields: {osName: Linux}'",
-          'logfleet fleet --policy ./production.yaml -o wide',
-          'logfleet fleet -n logging -o csv',
+          "fleet 'matchFields: {osName: Linux}'",
+          'fleet --policy ./production.yaml -o wide',
+          'fleet -n logging -o csv',
         ),
     )
     .action(runs(() => import('./fleet/fleet.ts').then(({ fleetCommand }) => fleetCommand)));
@@ -319,7 +314,7 @@ function addGet(program: Command, runs: Runs): void {
     .option('-A, --all-namespaces', 'Show all namespaces.')
     .option('-w, --watch', 'Follow changes.')
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
-    .addHelpText('after', example('logfleet get cvp -A', 'logfleet get sx errors --dir ./exports --watch'))
+    .addHelpText('after', example('get cvp -A', 'get sx errors --dir ./exports --watch'))
     .action(runs(() => import('./get/get.ts').then(({ getCommand }) => getCommand)));
 }
 
@@ -332,7 +327,7 @@ function addUi(program: Command, runs: Runs): void {
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'Show all namespaces.')
     .option('--port <port>', 'Port of the page on 127.0.0.1 (default: a free port).', port)
-    .addHelpText('after', example('logfleet ui -A', 'logfleet ui --dir ./policies --port 8080'))
+    .addHelpText('after', example('ui -A', 'ui --dir ./policies --port 8080'))
     .action(runs(() => import('./ui/ui.ts').then(({ uiCommand }) => uiCommand)));
 }
 
@@ -359,13 +354,13 @@ function addForget(program: Command, runs: Runs): void {
     .addArgument(resourceArgument(kindNames))
     .requiredOption('--dir <dir>', 'Directory of manifests.')
     .option('-n, --namespace <namespace>', 'Namespace (default: the only one with this name).')
-    .addHelpText('after', example('logfleet forget cvp/production --dir ./policies'))
+    .addHelpText('after', example('forget cvp/production --dir ./policies'))
     .action(runs(() => import('./person/forget.ts').then(({ forgetCommand }) => forgetCommand)));
 }
 
 /** Adds the command `pause` or `resume`. */
 function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', description: string): void {
-  const examples = [`logfleet ${name} sx/errors -n logging`, `logfleet ${name} --all`];
+  const examples = [`${name} sx/errors -n logging`, `${name} --all`];
   const command: Command = addPersonCommand(
     program,
     name,
@@ -417,7 +412,7 @@ function addPersonCommand(
   ...examples: readonly string[]
 ): Command {
   const command = program.command(name).description(description).addArgument(target);
-  const lines = [`logfleet ${name} cvp/production -n logging`, `logfleet ${name} cvp/production --dir ./policies`];
+  const lines = [`${name} cvp/production -n logging`, `${name} cvp/production --dir ./policies`];
   return addTargetOptions(command).addHelpText('after', example(...lines, ...examples));
 }
 
@@ -457,9 +452,9 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'after',
       exportHelp +
         example(
-          'logfleet export errors.yaml --volume exports=/srv/exports',
-          'logfleet export --query error --from -24h --to now -o ./errors',
-          'logfleet export --query error --from -1h --to -5m --format csv -o - | head',
+          'export errors.yaml --volume exports=/srv/exports',
+          'export --query error --from -24h --to now -o ./errors',
+          'export --query error --from -1h --to -5m --format csv -o - | head',
         ),
     )
     .hook('preAction', () => refuseMixedForms(command, exportFlags))
@@ -532,9 +527,9 @@ function addVerify(program: Command, runs: Runs): void {
       'after',
       verifyHelp +
         example(
-          'logfleet verify /srv/exports',
-          'logfleet verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
-          'logfleet verify --schedule /srv/exports/logging/errors --manifests-only',
+          'verify /srv/exports',
+          'verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
+          'verify --schedule /srv/exports/logging/errors --manifests-only',
         ),
     )
     .hook('preAction', () => refuseUnusedFlags(command))
@@ -583,16 +578,19 @@ gs:// they are Application Default Credentials of Google Cloud, such as the file
 in GOOGLE_APPLICATION_CREDENTIALS.
 `;
 
-const rootHelp = `
+function rootHelp(): string {
+  const examples = example(
+    'simulate --collectors 120',
+    'run ./policies',
+    'get cvp --dir ./policies',
+    'export --query error --from -1h --to now -o ./logs',
+  );
+  return `
 An environment variable can replace a flag: LOGFLEET_LOG_LEVEL for --log-level.
 Exit status: 0 success; 1 something failed, is incomplete or differs;
 2 wrong usage or invalid input; 130 interrupted.
-${example(
-  'logfleet simulate --collectors 120',
-  'logfleet run ./policies',
-  'logfleet get cvp --dir ./policies',
-  'logfleet export --query error --from -1h --to now -o ./logs',
-)}`;
+${examples}`;
+}
 
 const planHelp = `
 With a cluster (-n, -A, --context, --kubeconfig) or --dir, the plan includes the current
@@ -618,13 +616,13 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
  * process.
  */
 function settle(command: Command, context: CommandContext): void {
-  const name = nameOf(command);
+  const name = command.parent ? command.name() : '';
   command.exitOverride().configureOutput({
     writeOut: (text) => context.stdout.write(text),
     writeErr: (text) => context.stderr.write(text),
     outputError: (text, write) => {
       const problem = text.replace(/^error: /, '').trimEnd();
-      write(`${name}: ${problem}\nSee ${name} --help.\n`);
+      write(`${titleOf(name)}: ${problem}\n${helpHint(name)}`);
     },
     getOutHelpWidth: () => context.stdout.columns(),
     getErrHelpWidth: () => context.stderr.columns(),
@@ -633,8 +631,13 @@ function settle(command: Command, context: CommandContext): void {
   });
 }
 
-function nameOf(command: Command): string {
-  return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+/** Returns the beginning of error messages of a command, such as `logfleet run`. */
+function titleOf(command: string): string {
+  return `logfleet ${command}`.trimEnd();
+}
+
+function helpHint(command: string): string {
+  return `See ${invocation(`${command} --help`.trimStart())}.\n`;
 }
 
 /**
@@ -682,10 +685,12 @@ function statusOf(error: unknown, { command, failed }: Run, context: CommandCont
   }
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
     const isUsage = error.reason === wrongUsage;
-    context.stderr.write(`${command}: ${error.message}\n${isUsage ? `See ${command} --help.\n` : ''}`);
+    context.stderr.write(`${titleOf(command)}: ${error.message}\n${isUsage ? helpHint(command) : ''}`);
     return isUsage || unusableInput.includes(error.code) ? exitStatus.usage : failed;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.stderr.write(`${command}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`);
+  context.stderr.write(
+    `${titleOf(command)}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`,
+  );
   return failed;
 }

@@ -8,6 +8,6 @@ export function addSimulate(program: Command, runs: Runs, context: CommandContex
   const ends = (simulator: Promise<void>) => runs(async () => () => simulator.then(() => exitStatus.ok))();
   defineSimulate(program.command('simulate'), context, ends).addHelpText(
     'after',
-    example('logfleet simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'),
+    example('simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'),
   );
 }

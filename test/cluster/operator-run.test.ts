@@ -9,7 +9,7 @@ import { packageVersion } from '../../src/cli/command/package-folder.ts';
 import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
 import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
-import { runToEnd } from '../e2e/support/program.ts';
+import { nameInHints, runToEnd } from '../e2e/support/program.ts';
 import { newestVersion, oldVersion, targetVersion } from '../e2e/support/simulator.ts';
 import { controlPlane } from '../support/control-plane.ts';
 
@@ -134,7 +134,9 @@ test.concurrent('the settings of the operator pause and resume all policies', as
   const where = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
   const paused = await runToEnd(['pause', '--all', ...where]);
   expect(paused).toMatchObject({ status: 0, stderr: '' });
-  expect(paused.stdout).toContain(`logfleet resume --all ${where.slice(2).join(' ')} ${where.slice(0, 2).join(' ')}\n`);
+  expect(paused.stdout).toContain(
+    `${nameInHints} resume --all ${where.slice(2).join(' ')} ${where.slice(0, 2).join(' ')}\n`,
+  );
   await namespace.apply(namespace.secretManifest(tenant), namespace.policyManifest('production'));
   const seen = (message: string | undefined) =>
     message?.includes('the ConfigMap logfleet-settings in namespace') ?? false;
@@ -222,7 +224,9 @@ test.concurrent('commands and kubectl approve a stage, abort a rollout and retry
   await namespace.reason('production', 'AwaitingApproval');
 
   const { stdout } = await runToEnd(['approve', ...where]);
-  expect(stdout).toContain(`: approved stage rest of rollout ${rollout}: its 3 collectors are upgraded now.`);
+  expect(stdout).toContain(
+    `: approved stage rest of rollout ${rollout}: its 3 collectors are upgraded as soon as maxInProgress permits.`,
+  );
   const done = await namespace.reason('production', 'AllUpdated');
   expect((await tenant.tasks()).length).toBe(4);
   expect(done.status?.history?.[0]?.actions?.map(({ action, by }) => [action, by])).toEqual([

@@ -3,7 +3,7 @@ import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
 import { expectPromiseKept } from './support/oracles.ts';
-import { runToEnd } from './support/program.ts';
+import { nameInHints, runToEnd } from './support/program.ts';
 import { newestVersion, olderVersion, oldVersion, targetVersion } from './support/simulator.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
@@ -42,7 +42,9 @@ describe.concurrent('a rollout', () => {
       first.signal(signal);
       const interrupted = await first.ended;
       expect(interrupted).toMatchObject({ status: 130, signal: null, stdout: '' });
-      expect(interrupted.stderr).toMatch(/^logfleet run: interrupted; .* the next logfleet run /m);
+      expect(interrupted.stderr).toMatch(
+        new RegExp(`^logfleet run: interrupted; .* the next ${nameInHints} run `, 'm'),
+      );
       const { status, stdout } = await (await run()).ended;
       expect(stdout).toBe(`logging/production: AllUpdated: 8 of 8 collectors run ${targetVersion}.\n`);
       expect(status).toBe(0);
@@ -194,7 +196,7 @@ describe.concurrent('actions of a person', () => {
     );
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);
-    const resume = `logfleet resume cvp/production --dir ${manifests.path}`;
+    const resume = `${nameInHints} resume cvp/production --dir ${manifests.path}`;
     await manifests.policy('production');
     await runToEnd(['pause', 'cvp/production', '--dir', manifests.path]);
     expect((await (await run()).ended).stdout).toMatch(
@@ -210,8 +212,8 @@ describe.concurrent('actions of a person', () => {
     await runToEnd(['pause', '--all', '--dir', manifests.path]);
     const { status, stdout } = await (await run()).ended;
     expect(status).toBe(0);
-    const resume = /^logging\/production: Paused: .* To resume: logfleet (.*)\n$/.exec(stdout)?.[1];
-    expect(resume).toBe(`resume --all --dir ${manifests.path}`);
+    const resume = /^logging\/production: Paused: .* To resume: (.*)\n$/.exec(stdout)?.[1];
+    expect(resume).toBe(`${nameInHints} resume --all --dir ${manifests.path}`);
   });
 
   test('a run shows no former state, and --watch ends with 0 after SIGTERM', async ({ tenant, manifests, run }) => {

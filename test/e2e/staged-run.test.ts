@@ -3,7 +3,7 @@ import { describe, expect, vi } from 'vitest';
 import { currentUser } from '../../src/cli/resources/directory-access.ts';
 import { test } from './support/end-to-end.ts';
 import { expectPromiseKept } from './support/oracles.ts';
-import { runToEnd } from './support/program.ts';
+import { nameInHints, runToEnd } from './support/program.ts';
 import { oldVersion, targetVersion } from './support/simulator.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
@@ -22,7 +22,7 @@ describe.concurrent('a rollout in stages', () => {
     const stages = [{ name: 'canary', size: 1, maxFailures: 0, soakDuration: '0s' }, { name: 'rest' }];
     await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
     const first = await (await run()).ended;
-    const retry = `logfleet retry cvp/production --dir ${manifests.path}`;
+    const retry = `${nameInHints} retry cvp/production --dir ${manifests.path}`;
     const outcome = `logging/production: RolloutStopped: 1 failure in stage canary, maxFailures is 0. Set another target, or run: ${retry}\n`;
     expect(first).toMatchObject({ status: 1, stdout: outcome });
     expect(first.stderr).toMatch(/^logging\/production: RolloutStopped; .*stage canary, updated 0\/6/m);
@@ -52,10 +52,12 @@ describe.concurrent('a rollout in stages', () => {
     const flags = `--dir ${manifests.path}`;
     const approve = `approve cvp/production ${flags} --stage rest`;
     const shown = await runToEnd(['get', 'cvp', 'production', ...flags.split(' ')]);
-    expect(shown.stdout).toContain(`to approve: logfleet ${approve}\n`);
+    expect(shown.stdout).toContain(`to approve: ${nameInHints} ${approve}\n`);
     const approved = await runToEnd(approve.split(' '));
     expect(approved).toMatchObject({ status: 0, stderr: '' });
-    expect(approved.stdout).toMatch(/: approved stage rest of rollout .*: its 3 collectors are upgraded now\.\n$/);
+    expect(approved.stdout).toMatch(
+      /: approved stage rest of rollout .*: its 3 collectors are upgraded as soon as maxInProgress permits\.\n$/,
+    );
     await program.line(/AllUpdated/);
     expect(await tenant.tasks()).toHaveLength(4);
     const { status } = await manifests.status('production');
@@ -86,7 +88,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);
-  const resume = /To resume: logfleet (.*)\n$/.exec(paused.stdout)?.[1] ?? '';
+  const resume = paused.stdout.split(`To resume: ${nameInHints} `)[1]?.trimEnd() ?? '';
   expect((await runToEnd(resume.split(' '))).stdout).toMatch(/: resumed\.\n$/);
   await program.line(/AllUpdated/);
   expect(await tenant.tasks()).toHaveLength(6);

@@ -8,6 +8,7 @@ import { fileList } from '../../base/flag-values.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { ExportPlaces } from '../../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
+import { invocation } from './invocation.ts';
 import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 
 export function nameList(text: string): readonly string[] {
@@ -117,9 +118,10 @@ export function addLogOptions(command: Command, level: LogOptions['logLevel']): 
     .addOption(oneOf('--log-level <level>', 'Minimum level of the log.', ['debug', 'info', 'warn', 'error'], level));
 }
 
+/** Renders examples for a help text. Each consists of the words that follow the name of the program. */
 export function example(...lines: readonly string[]): string {
   const title = lines.length > 1 ? 'Examples' : 'Example';
-  const commands = lines.map((line) => `  $ ${line}\n`).join('');
+  const commands = lines.map((words) => `  $ ${invocation(words)}\n`).join('');
   return `\n${title}:\n${commands}`;
 }
 

@@ -2,6 +2,7 @@
 import { type AnyResource, type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
+import { invocation } from '../command/invocation.ts';
 import type { GetOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { holds, renderBehind } from '../render/condition-lines.ts';
@@ -82,11 +83,11 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
   if (open.length === 0) return undefined;
   const note = reader.isDirectory ? await reader.idleNote() : undefined;
   const isNew = open.every(({ kind, status }) => kind === 'SearchExport' && status === undefined);
-  return note === undefined || !isNew ? note : `${exportsWithoutStatus} ${note}`;
+  return note === undefined || !isNew ? note : `${exportsWithoutStatus()} ${note}`;
 }
 
-const exportsWithoutStatus =
-  'The command logfleet export stores no status here. To check the files of its exports: logfleet verify FOLDER.';
+const exportsWithoutStatus = () =>
+  `The command logfleet export stores no status here. To check the files of its exports: ${invocation('verify FOLDER')}.`;
 
 async function gather({
   kinds: wanted,

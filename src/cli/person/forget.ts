@@ -11,6 +11,7 @@ import { writeForgetRequest } from '../../host/directory/requests.ts';
 import { type ResourceRecord, retentionDays } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
+import { invocation } from '../command/invocation.ts';
 import type { ForgetOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { currentUser, openView } from '../resources/directory-access.ts';
@@ -31,7 +32,7 @@ export async function forgetCommand(
     throw failure(
       'wait',
       'cli.nothingToDo',
-      `${target} still has a manifest in ${dir}: delete the manifest, then run logfleet forget again`,
+      `${target} still has a manifest in ${dir}: delete the manifest, then run ${invocation('forget')} again`,
     );
   const retained = view.retained().filter(({ resource }) => resource.kind === kind && isMeant(resource));
   const [one, ...others] = retained;
@@ -45,7 +46,7 @@ export async function forgetCommand(
     );
   await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
-  const actor = isIdle ? `the next logfleet run ${shellWord(dir)}` : 'the process that works on the directory';
+  const actor = isIdle ? `the next ${invocation('run')} ${shellWord(dir)}` : 'the process that works on the directory';
   const reference = referenceOf(kind, { name });
   const { namespace: ownNamespace } = one.resource.metadata;
   context.stdout.write(

@@ -8,6 +8,7 @@ import type { AnyResource } from '../../api/kinds.ts';
 import { systemClock } from '../../base/clock.ts';
 import { writeSettingsRequest } from '../../host/directory/requests.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
+import { invocation } from '../command/invocation.ts';
 import type { PauseOptions, TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
@@ -59,7 +60,7 @@ function renderResumption(
   if (spec.paused)
     return `${done}, but spec.paused in the manifest still pauses the resource. To resume: remove paused: true from the manifest`;
   if (everything === undefined) return `${done}.`;
-  return `${done}, but the whole operator is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
+  return `${done}, but the whole operator is paused: ${everything} To resume: ${invocation('resume --all')}${targetFlags(where)}`;
 }
 
 /**
@@ -104,7 +105,7 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
   const state = before === undefined ? 'paused' : `was already paused by ${before}`;
-  const report = `${state}; upgrades and searches in flight continue to their end. To resume: logfleet resume --all${operator.flags}`;
+  const report = `${state}; upgrades and searches in flight continue to their end. To resume: ${invocation('resume --all')}${operator.flags}`;
   return { report, status: exitStatus.ok };
 }
 

@@ -2,6 +2,7 @@
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
+import { invocation } from '../command/invocation.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
 import { paintWith, printable, renderAge, renderBytes, renderCount, renderMoment } from '../render/text.ts';
 import { figuresOf, hasRunsLeft, mostPending, type RowFigures, type ScheduleOutlook } from './schedule-planner.ts';
@@ -42,7 +43,10 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
     ['Next day', day && nextDay > 0 ? `${renderCount(nextDay, 'run')}, ${describe(day)}` : undefined],
     ['Next run', nextDueMs === undefined ? undefined : `due at ${renderMoment(nextDueMs)}`],
     ['Rate', share === undefined ? undefined : describeShare(share)],
-    ['Gaps', failed === 0 ? undefined : `${renderCount(failed, 'failed run')}; to repeat failed runs: logfleet retry`],
+    [
+      'Gaps',
+      failed === 0 ? undefined : `${renderCount(failed, 'failed run')}; to repeat failed runs: ${invocation('retry')}`,
+    ],
   ];
 }
 

@@ -9,6 +9,7 @@ import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
 import { shellWord } from '../../base/shell-word.ts';
+import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
@@ -107,7 +108,7 @@ export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined
 }
 
 function stepFor({ directory, manifest, source }: PauseOfAll): string {
-  if (source === 'request') return `logfleet resume --all${targetFlags({ dir: directory })}`;
+  if (source === 'request') return `${invocation('resume --all')}${targetFlags({ dir: directory })}`;
   const file = join(directory, manifest);
   return source === 'manifest'
     ? `remove the key paused from the ConfigMap ${settingsName} in ${file}`
@@ -133,5 +134,5 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
 
 /** Returns the command line of a logfleet command for this resource, such as `logfleet retry cvp/production`. */
 export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
-  return `logfleet ${command} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
+  return `${invocation(command)} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
 }

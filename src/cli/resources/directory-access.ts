@@ -18,6 +18,7 @@ import { writeRequest } from '../../host/directory/requests.ts';
 import { retainedUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import type { CommandContext } from '../command/context.ts';
+import { invocation } from '../command/invocation.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
@@ -70,7 +71,9 @@ export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<
   // Only the first error is printed in full, because the user usually asks about a resource that has no error.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
-    stderr.write(`${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`);
+    stderr.write(
+      `${more} in the manifests of ${dir}. To list all errors: ${invocation('validate')} ${shellWord(dir)}\n`,
+    );
   }
 }
 
@@ -101,7 +104,7 @@ export async function openView(
 /** Returns a warning if no operator process works on the directory. `dir` is the directory as the user wrote it. */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
-  return `No process works on ${dir}, so nothing happens there. To start one: logfleet run ${shellWord(dir)}`;
+  return `No process works on ${dir}, so nothing happens there. To start one: ${invocation('run')} ${shellWord(dir)}`;
 }
 
 function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {

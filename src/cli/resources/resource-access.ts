@@ -2,6 +2,7 @@
 import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../command/context.ts';
+import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { targetFlags } from '../render/next-steps.ts';
@@ -79,7 +80,7 @@ function notFound(
     return failure('wait', 'cli.notFound', message);
   }
   const place = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
-  const message = `${short}/${name} does not exist in ${place}. To list the resources of this kind: logfleet get ${short} -A${targetFlags(elsewhere)}`;
+  const message = `${short}/${name} does not exist in ${place}. To list the resources of this kind: ${invocation('get')} ${short} -A${targetFlags(elsewhere)}`;
   return failure('wait', 'cli.notFound', message);
 }
 
@@ -110,7 +111,7 @@ export function renderRetained(
   return [
     'Retained resources: their manifests are missing, and their state is kept',
     ...renderTable(['Namespace', 'Resource', 'Manifest', 'Missing since', 'Kept until'], rows),
-    `To continue, restore the manifest. To discard the state: logfleet forget KIND/NAME -n NAMESPACE${targetFlags(place)}`,
+    `To continue, restore the manifest. To discard the state: ${invocation('forget KIND/NAME -n NAMESPACE')}${targetFlags(place)}`,
   ];
 }
 
@@ -119,7 +120,7 @@ function retainedText(retained: RetainedResource, options: TargetOptions): strin
   const { key, file, sinceMs, untilMs } = retained;
   const reference = referenceOf(retained.kind, key);
   const flags = targetFlags({ ...options, namespace: key.namespace });
-  const forget = `logfleet forget ${reference}${flags}`;
+  const forget = `${invocation('forget')} ${reference}${flags}`;
   const [since, until] = [renderMinute(sinceMs), renderMinute(untilMs)];
   return [
     `the manifest of ${reference} in namespace ${key.namespace} has been missing since ${since}. It was in ${file}.`,

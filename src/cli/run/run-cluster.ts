@@ -12,6 +12,7 @@ import { sendNotification } from '../../notifications/webhook.ts';
 import { settingsForGrace } from '../../policy/attempts/settings.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { exportPlaces } from '../command/flags.ts';
+import { invocation } from '../command/invocation.ts';
 import type { RunOptions } from '../command/options.ts';
 import { packageVersion } from '../command/package-folder.ts';
 import { createLogger } from '../operator/logging.ts';
@@ -27,7 +28,11 @@ export async function runInCluster(
   { cwd, env, signal, stderr }: CommandContext,
   metrics: PrometheusMetrics,
 ): Promise<number> {
-  const cluster = await chooseCluster(options, cwd, 'run the operator on a directory of manifests: logfleet run DIR');
+  const cluster = await chooseCluster(
+    options,
+    cwd,
+    `run the operator on a directory of manifests: ${invocation('run DIR')}`,
+  );
   const log = createLogger(options, stderr.isTTY ? 'text' : 'json', stderr, stderr);
   const ports = { clock: systemClock, random: systemRandom, log, metrics };
   const { host, notifier } = createHost(options, cluster, env, ports);

@@ -4,6 +4,7 @@ import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { CommandContext } from '../command/context.ts';
+import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
@@ -41,7 +42,9 @@ export function showOutcome(
   if (unclear) {
     const kind = kinds[unclear.kind].shortName;
     const flags = targetFlags(flagsOf(unclear));
-    stderr.write(`To see why collectors were not upgraded: logfleet get ${kind} ${unclear.metadata.name}${flags}\n`);
+    stderr.write(
+      `To see why collectors were not upgraded: ${invocation('get')} ${kind} ${unclear.metadata.name}${flags}\n`,
+    );
   }
 }
 
@@ -94,7 +97,7 @@ export function renderInterruption(resources: readonly AnyResource[], flags = ''
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);
   if (running > 0) {
     const upgrades = counted(running, 'upgrade');
-    return `interrupted; ${upgrades} ${wordFor(running, 'continues', 'continue')} at the log service, and the next logfleet run reads the result of each upgrade`;
+    return `interrupted; ${upgrades} ${wordFor(running, 'continues', 'continue')} at the log service, and the next ${invocation('run')} reads the result of each upgrade`;
   }
   const isExport = resources.length > 0 && policies.length === 0;
   const state = isExport ? 'complete intervals stay at the destination' : 'no upgrade is in flight';

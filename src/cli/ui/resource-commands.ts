@@ -1,6 +1,7 @@
 /** Commands that the page of `logfleet ui` offers to copy. The page itself changes nothing. */
 import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { shellWord } from '../../base/shell-word.ts';
+import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { canAbort, canRetry } from '../person/rollout-request.ts';
 import { toneOf } from '../render/condition-lines.ts';
@@ -41,11 +42,13 @@ function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptio
   const { manifest, kubernetesJob } = resource.status ?? {};
   const logs = kubernetesJob && `kubectl logs ${shellWord(`job/${kubernetesJob.name}`)}${targetFlags(flags)}`;
   return [
-    ...(manifest ? [{ purpose: 'Verify the files', command: `logfleet verify ${shellWord(manifest.url)}` }] : []),
+    ...(manifest
+      ? [{ purpose: 'Verify the files', command: `${invocation('verify')} ${shellWord(manifest.url)}` }]
+      : []),
     ...(logs === undefined ? [] : [{ purpose: 'Read the logs', command: logs }]),
   ];
 }
 
 function getCommand({ kind, metadata }: AnyResource, flags: TargetOptions): string {
-  return `logfleet get ${kinds[kind].shortName} ${metadata.name}${targetFlags(flags)} --watch`;
+  return `${invocation('get')} ${kinds[kind].shortName} ${metadata.name}${targetFlags(flags)} --watch`;
 }

@@ -2,7 +2,7 @@
 import type { TimeRange } from '../../api/time-range.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
-
+import { invocation } from '../command/invocation.ts';
 import { renderTable } from '../render/table.ts';
 import { paintWith, printable, renderBytes, renderCount, renderMoment, wrap, wrapIndented } from '../render/text.ts';
 import { listed, verificationDocument } from './verification-view.ts';
@@ -94,7 +94,7 @@ function renderProblem({ kind, where, message, verification }: RunProblem, { roo
   const explanation = message === '' ? '' : `: ${message}`;
   const differences = verification ? `: ${renderCount(verification.differences.length, 'difference')}` : '';
   const command =
-    kind === 'differentFiles' || kind === 'incomplete' ? `; to see them: logfleet verify ${root}/${where}` : '';
+    kind === 'differentFiles' || kind === 'incomplete' ? `; to see them: ${invocation('verify')} ${root}/${where}` : '';
   return `${where} ${problemTexts[kind]}${explanation}${differences}${command}`;
 }
 
@@ -117,7 +117,7 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          'Remedy for a gap: run logfleet retry for the schedule. It repeats failed runs, and writes missing run records again. Restore older run records from a backup. To verify only a part of the time range, add --from and --to.',
+          `Remedy for a gap: run ${invocation('retry')} for the schedule. It repeats failed runs, and writes missing run records again. Restore older run records from a backup. To verify only a part of the time range, add --from and --to.`,
         ]
       : []),
     ...(overlaps.length > 0

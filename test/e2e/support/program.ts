@@ -11,6 +11,9 @@ import { compileCache } from '../../support/compile-cache.ts';
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
+/** Name of the program in hints, for a program that is started in the folder of this checkout. */
+export const nameInHints = process.env['LOGFLEET_TEST_PROGRAM'] ? 'logfleet' : 'node bin/logfleet.js';
+
 export interface Ended {
   /** Exit status. Null if a signal ended the process. */
   readonly status: number | null;

@@ -1,0 +1,35 @@
+/** Decides how hints name this program, so that users can type the commands in hints as they are printed. */
+import path from 'node:path';
+import { shellWord } from '../../base/shell-word.ts';
+import { inPackage } from './package-folder.ts';
+
+/** Returns a command line of logfleet, such as `npx logfleet get cvp`. `words` follow the name of the program. */
+export function invocation(words: string): string {
+  return `${programName()} ${words}`;
+}
+
+interface Surroundings {
+  /** File with which Node was started: a link to `bin/logfleet.js`, this file itself, or `src/main.ts`. */
+  readonly started: string;
+  readonly cwd: string;
+  /** Folder of the package that npx runs. Undefined without npx. */
+  readonly npmPrefix: string | undefined;
+}
+
+/** Returns the words with which the user has started this program. */
+export function programName({ started, cwd, npmPrefix }: Surroundings = ofProcess()): string {
+  const name = path.basename(started);
+  if (name === 'kubectl-logfleet') return 'kubectl logfleet';
+  if (started.includes('/node_modules/.bin/')) {
+    const isOutside = npmPrefix !== undefined && path.relative(npmPrefix, cwd).startsWith('..');
+    return `npx ${isOutside ? `--prefix ${shellWord(npmPrefix)} ` : ''}logfleet`;
+  }
+  // A published package consists of JavaScript. Its start script is not in the working directory of users.
+  const isCheckout = import.meta.filename.endsWith('.ts') && (name === 'logfleet.js' || name === 'main.ts');
+  return isCheckout ? `node ${shellWord(path.relative(cwd, inPackage('bin/logfleet.js')))}` : 'logfleet';
+}
+
+function ofProcess(): Surroundings {
+  const { argv, env } = process;
+  return { started: argv[1] ?? '', cwd: process.cwd(), npmPrefix: env['npm_config_local_prefix'] };
+}
