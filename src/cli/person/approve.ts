@@ -103,7 +103,10 @@ function approve(
   const pauseNote = renderPaused(resource, options);
   if (state === 'AwaitingApproval') {
     const isEmpty = stage.members === 0;
-    const upgrades = `${renderMembers(stage)} upgraded now.${renderOffline(resource)}`;
+    const limits = resource.spec.maintenance
+      ? 'maxInProgress and the maintenance window permit'
+      : 'maxInProgress permits';
+    const upgrades = `${renderMembers(stage)} upgraded as soon as ${limits}.${renderOffline(resource)}`;
     const effect = isEmpty
       ? 'the stage has no collectors now. If it is still empty when it starts, it is skipped.'
       : upgrades;

@@ -141,7 +141,9 @@ it.each(['approve', 'retry', 'abort'] as const)('%s refuses an export', async (n
 describe('approve', () => {
   it('approves the waiting stage', async () => {
     const { report, annotated } = await run('approve', policy({ stages: waiting }));
-    expect(report).toBe(`approved stage linux of rollout ${id}: its 120 collectors are upgraded now.`);
+    expect(report).toBe(
+      `approved stage linux of rollout ${id}: its 120 collectors are upgraded as soon as maxInProgress permits.`,
+    );
     expect(annotated).toEqual(written('approve', `${id}/linux`));
     expect(parseApproval(annotated[0]?.annotation.value)).toEqual({ rolloutId: id, stage: 'linux' });
   });
@@ -151,7 +153,7 @@ describe('approve', () => {
     const one = policy({ stages: [stage('linux', 'AwaitingApproval', 1)] }, 'Paused', paused);
     const { report } = await run('approve', one, { dir: 'policies' });
     expect(report).toBe(
-      `approved stage linux of rollout ${id}: its 1 collector is upgraded now. ` +
+      `approved stage linux of rollout ${id}: its 1 collector is upgraded as soon as maxInProgress permits. ` +
         'The resource is paused. To resume: logfleet resume cvp/production --dir policies',
     );
   });
@@ -161,14 +163,21 @@ describe('approve', () => {
     [19, '1 of its 20 collectors is'],
   ])('leaves out %d updated collectors', async (updated, shown) => {
     const { report } = await run('approve', policy({ stages: [{ ...stage('linux', 'AwaitingApproval'), updated }] }));
-    expect(report).toBe(`approved stage linux of rollout ${id}: ${shown} upgraded now.`);
+    expect(report).toBe(`approved stage linux of rollout ${id}: ${shown} upgraded as soon as maxInProgress permits.`);
+  });
+
+  it('mentions the maintenance window', async () => {
+    const { spec, ...rest } = policy({ stages: waiting });
+    const maintenance = { windows: [], cutoff: '0s' };
+    const { report } = await run('approve', { ...rest, spec: { ...spec, maintenance } });
+    expect(report).toContain('upgraded as soon as maxInProgress and the maintenance window permit.');
   });
 
   it('mentions offline collectors', async () => {
     const collectors = { ...rollingStatus.collectors!, offline: 6 };
     const { report } = await run('approve', policy({ stages: waiting, collectors }));
     expect(report).toBe(
-      `approved stage linux of rollout ${id}: its 120 collectors are upgraded now. Offline collectors are upgraded when they are online again (6 in the whole policy).`,
+      `approved stage linux of rollout ${id}: its 120 collectors are upgraded as soon as maxInProgress permits. Offline collectors are upgraded when they are online again (6 in the whole policy).`,
     );
   });
 
