@@ -1,5 +1,5 @@
 /** Fields of a CustomResourceDefinition that the generators read. */
-import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../src/base/structural-schema.ts';
 
 export interface PrinterColumn {
   readonly name: string;

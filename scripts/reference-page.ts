@@ -1,5 +1,5 @@
 /** Renders docs/reference.md from the CRDs. Fields of a type that is used several times are listed once. */
-import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 

@@ -3,7 +3,7 @@
  * another CRD.
  */
 import { stringify } from 'yaml';
-import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
 /** Fields of a SearchExport that a schedule's template does not have, because the schedule sets them for each run. */

@@ -14,7 +14,7 @@ export function renderSchema(definition: CustomResourceDefinition, source: strin
   const text = JSON.stringify(withoutStatus, rendered, 2);
   return [
     `/** Generated from ${source} by \`make generate\`. Edit that file instead. */`,
-    "import type { StructuralSchema } from '../structural-schema.ts';",
+    "import type { StructuralSchema } from '../../base/structural-schema.ts';",
     '',
     `export const ${name}: StructuralSchema = ${text};`,
     '',

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
-import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 import { runSpecImport, runSpecTitle, runSpecType } from './run-template.ts';
 

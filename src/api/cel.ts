@@ -10,9 +10,9 @@ import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { getOrAdd } from '../base/get-or-add.ts';
 import { parseQuantity } from '../base/quantity.ts';
 import { isRecord } from '../base/record.ts';
+import type { StructuralSchema, ValidationRule } from '../base/structural-schema.ts';
 import type { Explanation } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
-import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
 
 export interface RuleViolation extends Explanation {
   readonly path: JsonPath;

@@ -1,11 +1,11 @@
 /** Checks `apiVersion` and `metadata`, which CRD schemas do not cover. */
 import { isRecord } from '../base/record.ts';
+import type { StructuralSchema } from '../base/structural-schema.ts';
 import { type Explanation, error, type Finding } from './finding.ts';
 import { type KindName, kinds, apiVersion as ownVersion } from './kinds.ts';
 import { checkLabels, checkOwnAnnotations, type Members, subdomainForm } from './label-check.ts';
 import { schemaChecker } from './schema-check.ts';
 import { withDefaults } from './schemas.ts';
-import type { StructuralSchema } from './structural-schema.ts';
 
 const labelForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const text = { type: 'string' };

@@ -6,10 +6,10 @@
  */
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
 import { counted } from '../base/number-text.ts';
+import type { StructuralSchema } from '../base/structural-schema.ts';
 import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
-import type { StructuralSchema } from './structural-schema.ts';
 
 const listMapKeys = 'x-kubernetes-list-map-keys';
 const int32Bound = 2 ** 31;

@@ -1,10 +1,10 @@
 /** Schema and defaults of each kind. Without an API server, logfleet fills in the defaults itself. */
 
+import type { StructuralSchema } from '../base/structural-schema.ts';
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
 import { searchExportScheduleSchema } from './generated/search-export-schedule-schema.ts';
 import { searchExportSchema } from './generated/search-export-schema.ts';
 import type { KindName } from './kinds.ts';
-import type { StructuralSchema } from './structural-schema.ts';
 
 export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   CollectorVersionPolicy: collectorVersionPolicySchema,

@@ -7,11 +7,11 @@
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
-import type { Destination } from './destination.ts';
-import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { nameProblem } from './object-name.ts';
 import { sliceSummary, weightedSums } from './slice-figures.ts';
+import type { Destination } from './store/destination.ts';
+import { disappeared } from './store/destination-error.ts';
+import { nameProblem } from './store/object-name.ts';
 import {
   checked,
   choice,

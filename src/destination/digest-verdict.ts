@@ -5,9 +5,9 @@
  */
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
-import type { Destination } from './destination.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { sliceFigureNames } from './slice-figures.ts';
+import type { Destination } from './store/destination.ts';
 import {
   checked,
   choice,

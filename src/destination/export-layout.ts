@@ -13,7 +13,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { ExportOutput } from './fingerprint.ts';
-import { folderSegments } from './object-name.ts';
+import { folderSegments } from './store/object-name.ts';
 
 /** Returns the folder of an export in a volume. Throws `destination.name` for an invalid name. */
 export function volumeRoot(namespace: string, path: string): string {

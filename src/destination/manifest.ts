@@ -8,14 +8,14 @@ import { sameValue } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { type CommitRecord, commitRecord, readRecords, recordKey } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
-import { type Destination, largestManifestBytes } from './destination.ts';
-import { destinationError } from './destination-error.ts';
 import { type DigestVerdict, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, exportIdentity, fingerprintOf } from './fingerprint.ts';
-import { nameProblem } from './object-name.ts';
 import { type ProofRange, possibleProofs, proofRange, proofRangesOf } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
+import { type Destination, largestManifestBytes } from './store/destination.ts';
+import { destinationError } from './store/destination-error.ts';
+import { nameProblem } from './store/object-name.ts';
 import { boolean, integer, list, object, type Stored, StoredKind, text } from './stored-json.ts';
 
 const manifestTotals = object({

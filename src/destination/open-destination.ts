@@ -1,8 +1,8 @@
 /** Opens a destination. SDKs of object stores are loaded only when needed. */
 import type { AzureSettings } from './azure/azure-settings.ts';
-import type { Destination, DestinationPorts } from './destination.ts';
 import type { GcsSettings } from './gcs/gcs-settings.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
+import type { Destination, DestinationPorts } from './store/destination.ts';
 
 export type DestinationSettings =
   | {

@@ -3,8 +3,8 @@
  * a process writes is valid for all processes (E2).
  */
 import { assert } from '../base/assert.ts';
-import type { Destination } from './destination.ts';
 import type { ExportLayout } from './export-layout.ts';
+import type { Destination } from './store/destination.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
 /** Maximum number of segments in a plan, which also limits the size of the manifest. */

@@ -4,9 +4,9 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
-import type { Destination } from './destination.ts';
-import { destinationError } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
+import type { Destination } from './store/destination.ts';
+import { destinationError } from './store/destination-error.ts';
 
 /** Maximum number of files that an error message lists. */
 const mostNamed = 5;

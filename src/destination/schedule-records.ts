@@ -2,8 +2,8 @@
  * Records of a schedule: `start.json` contains the first start of the schedule (S2), and a file such as
  * `runs/20261122t120000z-130000z.json` names a time range that was exported (S1). Records are never removed.
  */
-import type { Destination } from './destination.ts';
-import { folderSegments } from './object-name.ts';
+import type { Destination } from './store/destination.ts';
+import { folderSegments } from './store/object-name.ts';
 import { boolean, integer, moment, object, type Stored, StoredKind, text } from './stored-json.ts';
 
 const sha256 = text(/^[0-9a-f]{64}$/);

@@ -5,8 +5,8 @@
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { isRecord } from '../base/record.ts';
-import type { Destination } from './destination.ts';
-import { destinationError, disappeared } from './destination-error.ts';
+import type { Destination } from './store/destination.ts';
+import { destinationError, disappeared } from './store/destination-error.ts';
 
 /** Name of a stored object. `advice` says what to do if it is damaged. */
 export interface StoredObject {

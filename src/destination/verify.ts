@@ -9,8 +9,6 @@ import { LogfleetError } from '../base/errors.ts';
 import { isoText } from '../base/time-text.ts';
 import { type CommitRecord, type CommittedFile, readRecords, sumOfFigures } from './commit-record.ts';
 import { coverageOf } from './coverage.ts';
-import type { Destination } from './destination.ts';
-import { destinationError } from './destination-error.ts';
 import { type ComparableFigure, comparableFigures, type DigestVerdict, readVerdicts } from './digest-verdict.ts';
 import { type ExportLayout, partitionOf } from './export-layout.ts';
 import type { FileFigures } from './file-figures.ts';
@@ -22,6 +20,8 @@ import { Partitions } from './partitions.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
 import { isSummable, joinSlices, recordedSlices, type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
+import type { Destination } from './store/destination.ts';
+import { destinationError } from './store/destination-error.ts';
 
 export interface Verification {
   readonly manifest: Manifest;

@@ -17,12 +17,13 @@ import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
 import type { StatusWriter } from '../controller/status-writer.ts';
-import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
-import type { Writer } from '../destination/writer.ts';
+import type { Destination } from '../destination/store/destination.ts';
+import type { Writer } from '../destination/store/writer.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/requests/service-error.ts';
-import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
+import { planExport } from './plan/export-planning.ts';
+import { type ChosenDestination, DestinationChoice } from './resource/chosen-destination.ts';
 import {
   type RuntimeOptions,
   resolveDefinition,
@@ -30,10 +31,9 @@ import {
   secretsOf,
   untilRemoval,
   waiterOf,
-} from './export-resource.ts';
-import type { ExportPlaces } from './export-settings.ts';
-import { limitsOf } from './export-spec.ts';
-import { planExport } from './plan/export-planning.ts';
+} from './resource/export-resource.ts';
+import type { ExportPlaces } from './resource/export-settings.ts';
+import { limitsOf } from './resource/export-spec.ts';
 import type { ExportDefinition } from './search/export-definition.ts';
 import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';

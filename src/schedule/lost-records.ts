@@ -3,11 +3,11 @@
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { type Destination, largestManifestBytes } from '../destination/destination.ts';
-import { destinationError } from '../destination/destination-error.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { manifestKind, manifestSha256 } from '../destination/manifest.ts';
 import { type RunRecord, recordRun, type ScheduleLayout } from '../destination/schedule-records.ts';
+import { type Destination, largestManifestBytes } from '../destination/store/destination.ts';
+import { destinationError } from '../destination/store/destination-error.ts';
 import { runTimes } from './run-name.ts';
 
 const manifestUrlForm = /\/([0-9a-f]{64})\/manifest\.json$/;

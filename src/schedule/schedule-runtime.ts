@@ -23,7 +23,6 @@ import { pausedByOf } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { StatusWriter } from '../controller/status-writer.ts';
-import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import {
   listRecordedRuns,
@@ -32,7 +31,8 @@ import {
   ScheduleLayout,
   settleStart,
 } from '../destination/schedule-records.ts';
-import type { DestinationChoice } from '../export/chosen-destination.ts';
+import type { Destination } from '../destination/store/destination.ts';
+import type { DestinationChoice } from '../export/resource/chosen-destination.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';

@@ -7,7 +7,6 @@ import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
 import { isoText } from '../base/time-text.ts';
-import { type Destination, largestManifestBytes } from '../destination/destination.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { type Manifest, manifestKind, manifestSha256 } from '../destination/manifest.ts';
 import { contradictionsIn } from '../destination/manifest-check.ts';
@@ -18,6 +17,7 @@ import {
   readStart,
   type ScheduleLayout,
 } from '../destination/schedule-records.ts';
+import { type Destination, largestManifestBytes } from '../destination/store/destination.ts';
 import { type Verification, verifyExport } from '../destination/verify.ts';
 import { readRunTimes, runName } from './run-name.ts';
 import { union, without } from './time-spans.ts';

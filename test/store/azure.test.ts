@@ -6,8 +6,8 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
 import type { AzureSettings } from '../../src/destination/azure/azure-settings.ts';
-import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
+import type { Destination } from '../../src/destination/store/destination.ts';
 import { Azurite } from '../support/azurite.ts';
 import { makeContainer, openPlace, type Place, settingsOf, systemPorts } from './place.ts';
 

@@ -1,9 +1,9 @@
 /** Test suite that every export destination must pass. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/destination.ts';
 import { ExportLayout } from '../../src/destination/export-layout.ts';
 import { checkFiles, listFiles } from '../../src/destination/recorded-files.ts';
+import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/store/destination.ts';
 import { Child } from './child.ts';
 import { openPlace, type Place } from './place.ts';
 import type { StoreKind } from './stores.ts';

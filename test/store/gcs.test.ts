@@ -7,9 +7,9 @@ import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
-import type { Destination } from '../../src/destination/destination.ts';
 import { credentialsOfKeyFile, type GcsSettings } from '../../src/destination/gcs/gcs-settings.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
+import type { Destination } from '../../src/destination/store/destination.ts';
 import { FakeGcsServer, newServiceAccountKey } from '../support/fake-gcs-server.ts';
 import { makeGcsBucket, openPlace, type Place, settingsOf, systemPorts } from './place.ts';
 

@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { Writer } from '../../src/destination/writer.ts';
+import { Writer } from '../../src/destination/store/writer.ts';
 import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 

@@ -14,10 +14,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { SecretText } from '../../src/base/secret-text.ts';
 import { type CommitRecord, commit } from '../../src/destination/commit-record.ts';
 import { coverageOf } from '../../src/destination/coverage.ts';
-import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import { settlePlan } from '../../src/destination/plan-object.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
+import type { Destination } from '../../src/destination/store/destination.ts';
 import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
 import { StoredExport } from '../../src/export/work/stored-export.ts';
 import { S3Gateway, type S3GatewayAccess } from '../support/s3-gateway.ts';

@@ -4,9 +4,9 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
-import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
+import type { Destination } from '../../src/destination/store/destination.ts';
 import { makeBucket, openPlace, settingsOf, systemPorts } from './place.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: new SecretText('secret') };

@@ -9,8 +9,8 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
+import type { Destination } from '../../src/destination/store/destination.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type FolderPlace, makeBucket, openPlace, type PlaceData, settingsOf, systemPorts } from './place.ts';

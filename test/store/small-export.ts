@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
 import { type CommitRecord, commit, readRecords } from '../../src/destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../../src/destination/coverage.ts';
-import type { Destination } from '../../src/destination/destination.ts';
 import { dataFileName, ExportLayout } from '../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../src/destination/fingerprint.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../src/destination/manifest.ts';
 import { Partitions } from '../../src/destination/partitions.ts';
 import { type Segment, settlePlan } from '../../src/destination/plan-object.ts';
 import { listFiles } from '../../src/destination/recorded-files.ts';
-import type { Writer } from '../../src/destination/writer.ts';
+import type { Destination } from '../../src/destination/store/destination.ts';
+import type { Writer } from '../../src/destination/store/writer.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;

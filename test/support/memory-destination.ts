@@ -1,7 +1,7 @@
 /** Destination of exports in memory. Calls can fail, and several destinations can share a store. */
-import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
-import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';
-import { folderSegments, nameSegments } from '../../src/destination/object-name.ts';
+import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/store/destination.ts';
+import { type DestinationFailure, destinationError } from '../../src/destination/store/destination-error.ts';
+import { folderSegments, nameSegments } from '../../src/destination/store/object-name.ts';
 
 export type DestinationCall =
   | 'read'

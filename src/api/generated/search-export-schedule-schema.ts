@@ -1,5 +1,5 @@
 /** Generated from crds/search-export-schedule.yaml by `make generate`. Edit that file instead. */
-import type { StructuralSchema } from '../structural-schema.ts';
+import type { StructuralSchema } from '../../base/structural-schema.ts';
 
 export const searchExportScheduleSchema: StructuralSchema = {
   "type": "object",

@@ -1,5 +1,5 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
-import type { StructuralSchema } from '../structural-schema.ts';
+import type { StructuralSchema } from '../../base/structural-schema.ts';
 
 export const searchExportSchema: StructuralSchema = {
   "type": "object",

@@ -6,7 +6,7 @@ import { type KindName, kinds } from '../../api/kinds.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { fileList } from '../../base/flag-values.ts';
 import { isoText } from '../../base/time-text.ts';
-import type { ExportPlaces } from '../../export/export-settings.ts';
+import type { ExportPlaces } from '../../export/resource/export-settings.ts';
 import type { CommandContext } from './context.ts';
 import { invocation } from './invocation.ts';
 import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';

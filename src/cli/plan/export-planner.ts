@@ -12,9 +12,9 @@ import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.
 import { silentLogger } from '../../base/log.ts';
 import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import { limitsOf, requestOf } from '../../export/export-spec.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
+import { limitsOf, requestOf } from '../../export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../export/search/export-definition.ts';
 import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';

@@ -10,7 +10,7 @@ import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import { ScheduleLayout } from '../../destination/schedule-records.ts';
-import { Writer } from '../../destination/writer.ts';
+import { Writer } from '../../destination/store/writer.ts';
 import { type ScheduleVerification, verifySchedule } from '../../schedule/schedule-verification.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { momentText } from '../command/flags.ts';

@@ -13,7 +13,7 @@ import {
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { agentProxy, checkTokensMayGoTo } from '../store-endpoint.ts';
+import { agentProxy, checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import {
   type AzureCredentials,
   type AzureSettings,

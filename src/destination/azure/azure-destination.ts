@@ -1,7 +1,7 @@
 /** Stores files in a container of Azure Blob Storage. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
-import type { LeftoverChoice } from '../destination.ts';
-import { ObjectStore, type StoreOptions } from '../object-store.ts';
+import type { LeftoverChoice } from '../store/destination.ts';
+import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
 import { type AzureConnection, connect } from './azure-client.ts';
 import { azureErrors, isAbsent } from './azure-error.ts';
 import { type AzureSettings, checkSettings, serviceAddress } from './azure-settings.ts';

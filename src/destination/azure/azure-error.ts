@@ -1,5 +1,5 @@
 /** Classifies errors of Azure Blob Storage by their codes, and adds advice for users. */
-import { failuresByCode, firstCode, StoreErrors } from '../store-error.ts';
+import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
 
 const failureOfCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],

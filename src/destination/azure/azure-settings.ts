@@ -1,8 +1,8 @@
 /** Settings of a container of Azure Blob Storage. */
 import { SecretText } from '../../base/secret-text.ts';
-import { destinationError } from '../destination-error.ts';
-import { folderSegments } from '../object-name.ts';
-import { checkEndpoint, checkName } from '../store-endpoint.ts';
+import { destinationError } from '../store/destination-error.ts';
+import { folderSegments } from '../store/object-name.ts';
+import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
 
 /** Name of a storage account, with a key or a shared access signature (SAS). */
 export type AzureCredentials =

@@ -3,7 +3,7 @@
  * uncommitted blocks after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
-import { markName, type UploadRequests } from '../parted-upload.ts';
+import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { azureErrors, errorCode, isAbsent } from './azure-error.ts';
 
 export const unlessTaken = { ifNoneMatch: '*' } as const;

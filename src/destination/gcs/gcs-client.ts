@@ -9,7 +9,7 @@ import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
-import { storeProxy } from '../store-endpoint.ts';
+import { storeProxy } from '../store/store-endpoint.ts';
 import { errorOfAnswer, mayPass, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';

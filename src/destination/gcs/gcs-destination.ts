@@ -1,7 +1,7 @@
 /** Stores files in a bucket of Google Cloud Storage. Import this module lazily, because it loads Google's library. */
 import type { LogfleetError } from '../../base/errors.ts';
-import { destinationError } from '../destination-error.ts';
-import { ObjectStore, type StoreOptions } from '../object-store.ts';
+import { destinationError } from '../store/destination-error.ts';
+import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
 import { GcsClient } from './gcs-client.ts';
 import { gcsErrors, httpStatus, isRetained, mayPass } from './gcs-error.ts';
 import { checkSettings, type GcsSettings } from './gcs-settings.ts';

@@ -1,6 +1,6 @@
 /** Classifies errors of Google Cloud Storage by their codes, and adds advice for users. */
 import { isRecord, recordOfJson } from '../../base/record.ts';
-import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store-error.ts';
+import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store/store-error.ts';
 
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';

@@ -1,8 +1,8 @@
 /** Settings of a bucket of Google Cloud Storage. */
 import { recordOfJson } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { folderSegments } from '../object-name.ts';
-import { checkEndpoint, checkName } from '../store-endpoint.ts';
+import { folderSegments } from '../store/object-name.ts';
+import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
 
 /** Key of a service account. */
 export interface GcsCredentials {

@@ -1,8 +1,8 @@
 /** Gets access tokens for Google Cloud Storage. */
 import { createPrivateKey } from 'node:crypto';
 import { GoogleAuth, JWT } from 'google-auth-library';
-import { destinationError } from '../destination-error.ts';
-import { checkTokensMayGoTo } from '../store-endpoint.ts';
+import { destinationError } from '../store/destination-error.ts';
+import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
 
 /** OAuth scope that allows reading, writing and removing objects. */

@@ -2,7 +2,7 @@
  * Uploads a file to Google Cloud Storage with one request, or in chunks through an upload session. The store removes
  * unfinished sessions after a week.
  */
-import { markName, type UploadRequests } from '../parted-upload.ts';
+import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { type GcsAnswer, type GcsClient, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, httpStatus, isRetained, sessionError } from './gcs-error.ts';
 

@@ -13,8 +13,8 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import type { Clock } from '../../base/clock.ts';
-import { type LeftoverChoice, longestSilenceMs } from '../destination.ts';
-import type { Writer } from '../writer.ts';
+import { type LeftoverChoice, longestSilenceMs } from '../store/destination.ts';
+import type { Writer } from '../store/writer.ts';
 import { abortMultipart } from './s3-upload.ts';
 
 export interface UploadOwner {

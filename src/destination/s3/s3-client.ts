@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { bareHost, type Environment } from '../../base/proxy-environment.ts';
-import { agentProxy } from '../store-endpoint.ts';
+import { agentProxy } from '../store/store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';

@@ -17,9 +17,9 @@ import {
   type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3';
-import type { FileLifetime, LeftoverChoice } from '../destination.ts';
-import { destinationError } from '../destination-error.ts';
-import { ObjectStore, type StoreOptions } from '../object-store.ts';
+import type { FileLifetime, LeftoverChoice } from '../store/destination.ts';
+import { destinationError } from '../store/destination-error.ts';
+import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
 import { abortUploads } from './running-uploads.ts';
 import { createClient } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';

@@ -1,5 +1,5 @@
 /** Classifies errors of S3 stores by their codes, and adds advice for users. */
-import { failuresByCode, firstCode, StoreErrors } from '../store-error.ts';
+import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
 
 const failureOfCode = failuresByCode({
   missing: ['NoSuchBucket'],

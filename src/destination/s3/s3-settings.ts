@@ -1,8 +1,8 @@
 /** Settings of an S3 bucket. */
 import type { SecretText } from '../../base/secret-text.ts';
-import { destinationError } from '../destination-error.ts';
-import { folderSegments } from '../object-name.ts';
-import { checkEndpoint, checkName } from '../store-endpoint.ts';
+import { destinationError } from '../store/destination-error.ts';
+import { folderSegments } from '../store/object-name.ts';
+import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;

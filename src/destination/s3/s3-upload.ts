@@ -11,7 +11,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { markName, type UploadRequests } from '../parted-upload.ts';
+import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 
 export interface S3Place {

@@ -1,6 +1,6 @@
 /** Classifies errors of the file system, and adds a remedy for users. */
 import { LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
-import { type DestinationFailure, destinationError } from '../destination-error.ts';
+import { type DestinationFailure, destinationError } from '../store/destination-error.ts';
 
 interface DiskFailure {
   readonly failure: DestinationFailure;

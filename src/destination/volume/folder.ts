@@ -8,7 +8,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFileAbsent, isSyncUnsupported, systemCode } from '../../base/errors.ts';
-import { destinationError } from '../destination-error.ts';
+import { destinationError } from '../store/destination-error.ts';
 import { diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;

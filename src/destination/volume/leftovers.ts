@@ -4,8 +4,8 @@
  * If a process cannot be checked, its file is abandoned after `silenceMs` without a change. Running processes update
  * the change time every `heartbeatMs`.
  */
-import type { LeftoverChoice } from '../destination.ts';
-import type { Writer } from '../writer.ts';
+import type { LeftoverChoice } from '../store/destination.ts';
+import type { Writer } from '../store/writer.ts';
 import type { Folder, FolderEntry } from './folder.ts';
 
 export const heartbeatMs = 10_000;

@@ -15,11 +15,11 @@ import {
   type LeftoverChoice,
   type ListedObject,
   largestObjectBytes,
-} from '../destination.ts';
-import { destinationError, nameTaken, tooLarge } from '../destination-error.ts';
-import { folderSegments, nameSegments } from '../object-name.ts';
-import { readObject } from '../read-object.ts';
-import type { Writer } from '../writer.ts';
+} from '../store/destination.ts';
+import { destinationError, nameTaken, tooLarge } from '../store/destination-error.ts';
+import { folderSegments, nameSegments } from '../store/object-name.ts';
+import { readObject } from '../store/read-object.ts';
+import type { Writer } from '../store/writer.ts';
 import { diskError } from './disk-error.ts';
 import { Folder, type FolderEntry } from './folder.ts';
 import { removeLeftovers } from './leftovers.ts';

@@ -11,7 +11,7 @@ import { canonicalText } from '../../base/canonical-text.ts';
 import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
-import { secretNames } from '../export-resource.ts';
+import { secretNames } from '../resource/export-resource.ts';
 import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVariables } from './worker-environment.ts';
 
 /** Annotations of a Job. Its pods have them, too. */

@@ -19,8 +19,14 @@ import { echoOfRequest } from '../../controller/status-text.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
-import type { DestinationChoice } from '../chosen-destination.ts';
-import { type RuntimeOptions, resolveDefinition, secretsOf, untilRemoval, waiterOf } from '../export-resource.ts';
+import type { DestinationChoice } from '../resource/chosen-destination.ts';
+import {
+  type RuntimeOptions,
+  resolveDefinition,
+  secretsOf,
+  untilRemoval,
+  waiterOf,
+} from '../resource/export-resource.ts';
 import { atWork, type ExportHealth, endedHealth, exportHealth, shownHealth, stalled } from '../status/export-health.ts';
 import { describeEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';

@@ -5,10 +5,10 @@
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { type CommittedFile, maxFiles } from '../../destination/commit-record.ts';
-import { destinationError } from '../../destination/destination-error.ts';
 import { dataFileName } from '../../destination/export-layout.ts';
 import type { ExportIdentity } from '../../destination/fingerprint.ts';
 import { Partitions } from '../../destination/partitions.ts';
+import { destinationError } from '../../destination/store/destination-error.ts';
 import type { DescribedField } from '../../output/columns.ts';
 import { PartSeries } from '../../output/part-series.ts';
 import type { PartSink } from '../../output/part-writer.ts';

@@ -16,7 +16,7 @@ import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts
 import { StatusWriter } from '../../controller/status-writer.ts';
 import { lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';
-import type { RuntimeOptions } from '../export-resource.ts';
+import type { RuntimeOptions } from '../resource/export-resource.ts';
 import type { ExportDefinition } from '../search/export-definition.ts';
 import type { JobView } from '../search/search-tools.ts';
 import { amountText, percentOf, percentText } from '../work/figure-text.ts';

@@ -1,6 +1,7 @@
 /** Tests a destination by a probe file, which is written and removed. At most one probe file is left (E15). */
-import type { Destination } from '../../destination/destination.ts';
+
 import type { ExportLayout } from '../../destination/export-layout.ts';
+import type { Destination } from '../../destination/store/destination.ts';
 
 /** Size of the probe file in bytes, usually enough to notice a full disk or quota. */
 const probeBytes = 256 * 1_024;

@@ -9,7 +9,7 @@ import { assert } from '../../base/assert.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { recordKey } from '../../destination/commit-record.ts';
 import { coverageOf } from '../../destination/coverage.ts';
-import type { Destination } from '../../destination/destination.ts';
+import type { Destination } from '../../destination/store/destination.ts';
 import type { PlanningWait, planExport } from '../plan/export-planning.ts';
 import { mostConfirmed } from '../proof/digest.ts';
 import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';

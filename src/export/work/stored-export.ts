@@ -6,7 +6,6 @@ import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { type CommitRecord, readRecords, recordKey } from '../../destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../../destination/coverage.ts';
-import type { Destination } from '../../destination/destination.ts';
 import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destination/digest-verdict.ts';
 import {
   type Manifest,
@@ -20,6 +19,7 @@ import {
 import { checkManifest } from '../../destination/manifest-check.ts';
 import { type ExportPlan, planKind, readPlan, settlePlan } from '../../destination/plan-object.ts';
 import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
+import type { Destination } from '../../destination/store/destination.ts';
 import type { ExportDefinition } from '../search/export-definition.ts';
 import { DestinationProbe } from './destination-probe.ts';
 import type { Exporting, RecordsReading, StoredObjects } from './work-state.ts';

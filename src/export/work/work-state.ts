@@ -12,9 +12,9 @@
  */
 import { assert, unreachable } from '../../base/assert.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
-import { longestSilenceMs } from '../../destination/destination.ts';
 import type { DigestVerdict } from '../../destination/digest-verdict.ts';
 import type { ExportPlan } from '../../destination/plan-object.ts';
+import { longestSilenceMs } from '../../destination/store/destination.ts';
 import type { StoredManifest } from './work-view.ts';
 
 /**

@@ -9,12 +9,12 @@ import type { SearchExportSpec } from '../../../src/api/generated/search-export.
 import { systemClock } from '../../../src/base/clock.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import type { Destination } from '../../../src/destination/destination.ts';
 import { bucketRoot, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
 import { credentialsOfKeyFile } from '../../../src/destination/gcs/gcs-settings.ts';
 import { type DestinationSettings, openDestination } from '../../../src/destination/open-destination.ts';
+import type { Destination } from '../../../src/destination/store/destination.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
-import { Writer } from '../../../src/destination/writer.ts';
 import { createGcsBucket, FakeGcsServer } from '../../support/fake-gcs-server.ts';
 import { S3Gateway } from '../../support/s3-gateway.ts';
 import { logs } from './simulator.ts';

@@ -9,7 +9,7 @@ import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { nowhere, openPlace, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';

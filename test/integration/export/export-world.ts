@@ -7,8 +7,8 @@ import type { Metrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { OperatorOptions } from '../../../src/cli/operator/operator.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
-import { Writer } from '../../../src/destination/writer.ts';
-import type { ExportSettings } from '../../../src/export/export-settings.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
+import type { ExportSettings } from '../../../src/export/resource/export-settings.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { exportsPath, type Replica, type ServiceMaker, World } from '../../support/world.ts';
 

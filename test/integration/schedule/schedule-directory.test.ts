@@ -4,7 +4,7 @@ import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { DirectoryView } from '../../../src/host/directory/directory-view.ts';
 import { writeRequest } from '../../../src/host/directory/requests.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';

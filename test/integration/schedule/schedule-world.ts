@@ -8,7 +8,7 @@ import type { TimeRange } from '../../../src/api/time-range.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { OperatorOptions } from '../../../src/cli/operator/operator.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
 

@@ -3,7 +3,7 @@
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
+import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
 import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { WorkLimits } from '../../../src/export/work/work-view.ts';

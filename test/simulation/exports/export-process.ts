@@ -6,7 +6,7 @@ import { type Logger, silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { planExport } from '../../../src/export/plan/export-planning.ts';
 import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../../src/export/search/interval-search.ts';

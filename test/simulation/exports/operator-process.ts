@@ -3,7 +3,7 @@
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import { SimulatedProcess } from '../simulated-process.ts';
 import type { ExportResource } from './export-resource.ts';

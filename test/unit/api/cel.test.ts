@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { evaluateRules } from '../../../src/api/cel.ts';
-import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../../../src/base/structural-schema.ts';
 
 const rule = (text: string, extra: object = {}) => ({
   'x-kubernetes-validations': [{ rule: text, remedy: text, ...extra }],

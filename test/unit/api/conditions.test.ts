@@ -8,7 +8,7 @@ import {
   removeCondition,
   setCondition,
 } from '../../../src/api/conditions.ts';
-import { type DestinationFailure, destinationError } from '../../../src/destination/destination-error.ts';
+import { type DestinationFailure, destinationError } from '../../../src/destination/store/destination-error.ts';
 import { cancelledError, closedError } from '../../../src/service/jobs/job-end.ts';
 import { type Operation, operations } from '../../../src/service/requests/operation.ts';
 import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';

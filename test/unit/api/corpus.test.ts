@@ -4,7 +4,7 @@ import { renderExplanation } from '../../../src/api/finding.ts';
 import { kindNames } from '../../../src/api/kinds.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { schemas } from '../../../src/api/schemas.ts';
-import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../../../src/base/structural-schema.ts';
 import { readCorpus } from '../../corpus/corpus.ts';
 
 const render = (file: string, text: string) =>

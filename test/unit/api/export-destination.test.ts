@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';
 import { bucketRoot, volumeRoot } from '../../../src/destination/export-layout.ts';
-import { nameProblem } from '../../../src/destination/object-name.ts';
 import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
+import { nameProblem } from '../../../src/destination/store/object-name.ts';
 
 function takes(destination: object): boolean {
   const findings = validateResource('SearchExport', {

@@ -8,8 +8,8 @@ import {
   volumeRoot,
 } from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
-import { nameProblem } from '../../../src/destination/object-name.ts';
 import { planKind, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
+import { nameProblem } from '../../../src/destination/store/object-name.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { identity, layout, plan, startMs } from './sample-export.ts';
 

@@ -1,7 +1,7 @@
 /** Tests which names of objects in a destination are valid. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/object-name.ts';
+import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/store/object-name.ts';
 
 describe('an object name', () => {
   test.each([

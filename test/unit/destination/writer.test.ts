@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ownIdentity } from '../../../src/base/process-identity.ts';
 import { seededRandom, systemRandom } from '../../../src/base/random.ts';
-import { nameProblem } from '../../../src/destination/object-name.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { nameProblem } from '../../../src/destination/store/object-name.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 
 describe('the token of a process', () => {
   test('is unique and valid in object names', async () => {

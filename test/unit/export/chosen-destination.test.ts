@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { DestinationChoice } from '../../../src/export/chosen-destination.ts';
-import { noPlaces } from '../../../src/export/export-settings.ts';
+import { DestinationChoice } from '../../../src/export/resource/chosen-destination.ts';
+import { noPlaces } from '../../../src/export/resource/export-settings.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from './sample-view.ts';

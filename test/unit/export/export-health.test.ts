@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
-import { limitsOf } from '../../../src/export/export-spec.ts';
+import { limitsOf } from '../../../src/export/resource/export-spec.ts';
 import { type ExportHealthInput, exportHealth } from '../../../src/export/status/export-health.ts';
 import { type ExportWording, resourceWording } from '../../../src/export/status/export-wording.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';

@@ -5,7 +5,7 @@ import { RowData } from '../../../simulator/test/search/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { type PlannedExport, type PlanningWait, planExport } from '../../../src/export/plan/export-planning.ts';
 import {
   type ExportDefinition,

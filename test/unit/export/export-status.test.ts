@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
-import { requestOf } from '../../../src/export/export-spec.ts';
+import { requestOf } from '../../../src/export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
 import type { Pace } from '../../../src/export/status/export-pace.ts';

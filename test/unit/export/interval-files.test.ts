@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { maxFiles } from '../../../src/destination/commit-record.ts';
 import { partitionOf } from '../../../src/destination/export-layout.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
 import { RowFilter } from '../../../src/export/search/row-filter.ts';

@@ -3,8 +3,8 @@
  * records.
  */
 import { describe, expect, test } from 'vitest';
-import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
+import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { evenly, hour, SearchWorld, startMs } from './search-world.ts';

@@ -5,7 +5,7 @@ import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
+import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
 import { nextAim } from '../../../src/export/work/export-decision.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { randomRuns } from '../../support/random-runs.ts';

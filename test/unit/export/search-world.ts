@@ -6,7 +6,7 @@ import { type Message, RowData } from '../../../simulator/test/search/row-data.t
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
-import { Writer } from '../../../src/destination/writer.ts';
+import { Writer } from '../../../src/destination/store/writer.ts';
 import {
   type ExportDefinition,
   type ExportRequest,

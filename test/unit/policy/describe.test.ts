@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { maxMessageLength } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
-import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
+import type { StructuralSchema } from '../../../src/base/structural-schema.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { bounded } from '../../../src/controller/status-text.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';

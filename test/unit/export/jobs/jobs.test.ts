@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkerStatus } from '../../../../src/api/generated/search-export.ts';
 import type { SearchExport } from '../../../../src/api/kinds.ts';
-import { secretNames } from '../../../../src/export/export-resource.ts';
 import {
   buildJob,
   causeHash,
@@ -14,6 +13,7 @@ import {
 } from '../../../../src/export/jobs/job-manifest.ts';
 import { hasEnded, readJob } from '../../../../src/export/jobs/job-state.ts';
 import { readReport, renderReport, type WorkerReport } from '../../../../src/export/jobs/worker-report.ts';
+import { secretNames } from '../../../../src/export/resource/export-resource.ts';
 import { completionIndexLabel, type WorkerJob, type WorkerPod } from '../../../../src/host/worker-jobs.ts';
 import { exportOf } from '../sample-view.ts';
 

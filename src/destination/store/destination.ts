@@ -4,8 +4,8 @@
  * If several processes create the same object, exactly one succeeds (E2, E3). A file appears only when it is complete.
  * Names are relative to the root of the destination and cannot lead out of it.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Environment } from '../base/proxy-environment.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Environment } from '../../base/proxy-environment.ts';
 import type { Writer } from './writer.ts';
 
 export interface DestinationPorts {

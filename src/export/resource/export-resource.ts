@@ -1,17 +1,17 @@
 /** Code shared by exports in the operator's process and in Kubernetes Jobs. */
-import type { Account, Accounts } from '../account/accounts.ts';
-import { reasons } from '../api/conditions.ts';
-import { renderExplanation } from '../api/finding.ts';
-import type { DestinationSpec } from '../api/generated/search-export.ts';
-import type { SearchExport } from '../api/kinds.ts';
-import type { Clock } from '../base/clock.ts';
-import { failure } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
-import { type Result, requeue } from '../controller/reconciler.ts';
-import type { Host, ResourceKey } from '../host/host.ts';
+import type { Account, Accounts } from '../../account/accounts.ts';
+import { reasons } from '../../api/conditions.ts';
+import { renderExplanation } from '../../api/finding.ts';
+import type { DestinationSpec } from '../../api/generated/search-export.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import type { Clock } from '../../base/clock.ts';
+import { failure } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { type Result, requeue } from '../../controller/reconciler.ts';
+import type { Host, ResourceKey } from '../../host/host.ts';
+import { type ExportDefinition, exportDefinition } from '../search/export-definition.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { requestOf } from './export-spec.ts';
-import { type ExportDefinition, exportDefinition } from './search/export-definition.ts';
 
 export interface RuntimeOptions {
   readonly host: Host;

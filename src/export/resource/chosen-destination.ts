@@ -3,25 +3,31 @@
  * namespace can only write to its own folder (E1).
  */
 import { createHash } from 'node:crypto';
-import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
-import { reasons } from '../api/conditions.ts';
-import type { AzureBlobSpec, GcsSpec, S3Spec, SearchExportSpec, VolumeSpec } from '../api/generated/search-export.ts';
-import type { ObjectMeta } from '../api/kinds.ts';
+import type { AwaitedSecrets } from '../../account/awaited-secrets.ts';
+import { reasons } from '../../api/conditions.ts';
+import type {
+  AzureBlobSpec,
+  GcsSpec,
+  S3Spec,
+  SearchExportSpec,
+  VolumeSpec,
+} from '../../api/generated/search-export.ts';
+import type { ObjectMeta } from '../../api/kinds.ts';
 import {
   azureMembers,
   requiredStoreMembers,
   serviceAccountMember,
   sessionTokenMember,
-} from '../api/secret-manifest.ts';
-import type { Clock } from '../base/clock.ts';
-import { failure, type LogfleetError } from '../base/errors.ts';
-import { SecretText } from '../base/secret-text.ts';
-import { type AzureCredentials, credentialsOfConnectionString } from '../destination/azure/azure-settings.ts';
-import { bucketRoot, volumeRoot } from '../destination/export-layout.ts';
-import { credentialsOfKeyFile, type GcsCredentials } from '../destination/gcs/gcs-settings.ts';
-import type { DestinationSettings } from '../destination/open-destination.ts';
-import type { S3Credentials } from '../destination/s3/s3-settings.ts';
-import type { ResourceKey } from '../host/host.ts';
+} from '../../api/secret-manifest.ts';
+import type { Clock } from '../../base/clock.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
+import { SecretText } from '../../base/secret-text.ts';
+import { type AzureCredentials, credentialsOfConnectionString } from '../../destination/azure/azure-settings.ts';
+import { bucketRoot, volumeRoot } from '../../destination/export-layout.ts';
+import { credentialsOfKeyFile, type GcsCredentials } from '../../destination/gcs/gcs-settings.ts';
+import type { DestinationSettings } from '../../destination/open-destination.ts';
+import type { S3Credentials } from '../../destination/s3/s3-settings.ts';
+import type { ResourceKey } from '../../host/host.ts';
 import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {

@@ -1,5 +1,5 @@
 /** Checks the settings of an object store, and finds its proxy. */
-import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../base/proxy-environment.ts';
+import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 
 /** Checks a name in the settings. `advice` says what to write. */

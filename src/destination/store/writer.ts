@@ -5,8 +5,8 @@
  * on the same machine or container can be checked.
  */
 import { createHash } from 'node:crypto';
-import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';
-import type { Random } from '../base/random.ts';
+import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
+import type { Random } from '../../base/random.ts';
 
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 

@@ -1,5 +1,5 @@
 /** Reads a small object into memory. */
-import { LogfleetError } from '../base/errors.ts';
+import { LogfleetError } from '../../base/errors.ts';
 import { largestObjectBytes } from './destination.ts';
 import { tooLarge } from './destination-error.ts';
 

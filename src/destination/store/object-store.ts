@@ -1,5 +1,5 @@
 /** Base class for S3, Azure Blob Storage and Google Cloud Storage. */
-import type { LogfleetError } from '../base/errors.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import {
   type Destination,
   type DestinationPorts,

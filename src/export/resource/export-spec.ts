@@ -1,11 +1,11 @@
 /** Converts the spec of a SearchExport to settings and limits. */
-import type { SearchExport } from '../api/kinds.ts';
-import { assert } from '../base/assert.ts';
-import { parseDuration } from '../base/duration.ts';
-import { parseQuantity } from '../base/quantity.ts';
-import type { ExportRequest } from './search/export-definition.ts';
-import type { WorkLimits } from './work/work-view.ts';
-import { onlyWorker, partOf } from './work/worker-part.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import { assert } from '../../base/assert.ts';
+import { parseDuration } from '../../base/duration.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import type { ExportRequest } from '../search/export-definition.ts';
+import type { WorkLimits } from '../work/work-view.ts';
+import { onlyWorker, partOf } from '../work/worker-part.ts';
 
 /** Returns the settings that determine the rows and files of the export. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {

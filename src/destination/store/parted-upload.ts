@@ -2,7 +2,7 @@
  * Uploads a data file to an object store, in parts if the file is large. Never overwrites an object. After a lost
  * answer, a unique value in the object's metadata shows whether this upload created it.
  */
-import type { LogfleetError } from '../base/errors.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from './destination.ts';
 import { destinationError, nameTaken } from './destination-error.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';

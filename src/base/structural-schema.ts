@@ -1,4 +1,4 @@
-/** Types for the schemas of the CRDs, and the schema of each kind. */
+/** Types for the OpenAPI schemas of CRDs. */
 
 /** CEL rule that validates a value of a schema (`x-kubernetes-validations`). */
 export interface ValidationRule {

@@ -1,5 +1,5 @@
 /** Errors of destinations, with their reasons for status conditions and their handling. */
-import { type Handling, LogfleetError } from '../base/errors.ts';
+import { type Handling, LogfleetError } from '../../base/errors.ts';
 
 const kinds = {
   /** The destination is full. The export continues when there is space again. */

@@ -1,5 +1,5 @@
 /** Classifies errors of object stores and adds advice for users. */
-import { LogfleetError } from '../base/errors.ts';
+import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from './destination-error.ts';
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
