@@ -1,5 +1,4 @@
 /** Reads writer and time of logfleet's annotations from `metadata.managedFields`, for the history of a rollout. */
-import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
@@ -10,35 +9,29 @@ import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
+/** Entry of `metadata.managedFields`: a field manager, and the fields that it wrote. */
+export interface ManagedFields {
+  readonly manager?: string | undefined;
+  readonly time?: string | undefined;
+  readonly fieldsV1?: { readonly 'f:metadata'?: { readonly 'f:annotations'?: Readonly<Record<string, object>> } };
+}
+
 /**
  * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, returns the one that
  * wrote it first.
  */
-export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
-  if (!Array.isArray(managedFields)) return undefined;
+export function readAnnotationWriters(managedFields: readonly ManagedFields[] = []): AnnotationWriters | undefined {
   const writers: Record<string, AnnotationWriter> = {};
-  for (const entry of managedFields.filter(isRecord)) {
-    const writer = writerOf(entry);
-    for (const name of ownedAnnotations(entry)) {
+  for (const { manager, time = '', fieldsV1 } of managedFields) {
+    const atMs = Date.parse(time);
+    const writer = { by: manager?.slice(0, maxManagerLength), atMs: Number.isNaN(atMs) ? undefined : atMs };
+    const written = fieldsV1?.['f:metadata']?.['f:annotations'] ?? {};
+    for (const name of ownAnnotations.filter((each) => Object.hasOwn(written, `f:${each}`))) {
       const known = writers[name];
       if (!known || isEarlier(writer, known)) writers[name] = writer;
     }
   }
   return Object.keys(writers).length === 0 ? undefined : writers;
-}
-
-function writerOf({ manager, time }: Record<string, unknown>): AnnotationWriter {
-  const atMs = typeof time === 'string' ? Date.parse(time) : Number.NaN;
-  return {
-    by: typeof manager === 'string' && manager !== '' ? manager.slice(0, maxManagerLength) : undefined,
-    atMs: Number.isNaN(atMs) ? undefined : atMs,
-  };
-}
-
-function ownedAnnotations({ fieldsV1 }: Record<string, unknown>): readonly string[] {
-  const metadata = isRecord(fieldsV1) ? fieldsV1['f:metadata'] : undefined;
-  const owned = isRecord(metadata) ? metadata['f:annotations'] : undefined;
-  return isRecord(owned) ? ownAnnotations.filter((name) => Object.hasOwn(owned, `f:${name}`)) : [];
 }
 
 function isEarlier(left: AnnotationWriter, right: AnnotationWriter): boolean {

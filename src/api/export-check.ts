@@ -17,11 +17,10 @@ import type {
 } from './generated/search-export.ts';
 import type { JsonPath } from './json-path.ts';
 import { checkCopiedMetadata } from './label-check.ts';
-import { partitionProblem } from './partition-check.ts';
 import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
 import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
-import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
+import { clockChangesIn, partitionProblem, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
 
 /** Spec of an export as users write it. Fields that have a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {

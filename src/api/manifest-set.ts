@@ -8,7 +8,7 @@ import { error, type Finding, fileError, type PlacedFinding, placeFinding, warni
 import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
-import { checkAzureSecret, checkGcsSecret, checkStoreSecret } from './secret-manifest.ts';
+import { storeSecretChecks } from './secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -24,12 +24,6 @@ export interface ManifestReport {
   /** Number of skipped documents of other kinds. */
   readonly passedOver: number;
 }
-
-/** Paths of the fields in which an export names its Secrets. In a schedule, `spec.template` precedes each path. */
-const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
-const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
-const gcsSecret: JsonPath = ['spec', 'destination', 'gcs', 'credentialsSecretRef', 'name'];
-const azureSecret: JsonPath = ['spec', 'destination', 'azureBlob', 'credentialsSecretRef', 'name'];
 
 interface Placed {
   readonly file: string;
@@ -87,13 +81,13 @@ function checkSecrets(
   report: (placed: Placed, found: Iterable<Finding>) => void,
 ): ReadonlySet<Placed> {
   const examined = new Set<Placed>();
+  // Fields in which an export names its Secrets. In a schedule, `spec.template` precedes each path.
   const references = [
-    { path: serviceSecret, check: checkSecret },
-    { path: s3Secret, check: checkStoreSecret },
-    { path: azureSecret, check: checkAzureSecret },
-    { path: gcsSecret, check: checkGcsSecret },
+    { field: ['spec'], check: checkSecret },
+    ...Object.entries(storeSecretChecks).map(([store, check]) => ({ field: ['spec', 'destination', store], check })),
   ];
-  for (const { path, check } of references) {
+  for (const { field, check } of references) {
+    const path = [...field, 'credentialsSecretRef', 'name'];
     const secrets = new Set<Placed>();
     for (const resource of resources) {
       const isSchedule = kindOf(resource.members) === 'SearchExportSchedule';

@@ -5,7 +5,7 @@ import { counted } from '../base/number-text.ts';
 import { timeZone } from '../base/time-zone.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Explanation } from './finding.ts';
-import { timeZoneNames } from './time-zone-names.ts';
+import listedZones from './time-zone-names.json' with { type: 'json' };
 
 interface FieldForm {
   readonly name: string;
@@ -86,6 +86,16 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
+/**
+ * Names of the tz database (IANA time zones), version 2026f, as API servers accept them. Go knows exactly these names.
+ * Node also accepts other names, such as `PST`, and ignores case.
+ *
+ * This command renews the list. `tzdata.zi` is a file of the tz database (https://www.iana.org/time-zones):
+ *
+ *     awk '$1 == "Z" { print $2 } $1 == "L" { print $3 }' tzdata.zi | LC_ALL=C sort | jq -nR '[inputs]'
+ */
+export const timeZoneNames: ReadonlySet<string> = new Set(listedZones);
+
 /** Returns what is wrong with a time zone name. Undefined if the name is valid. The check is case-sensitive. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   if (isKnownName(zone) && timeZone(zone)) return undefined;
@@ -96,13 +106,13 @@ export function timeZoneProblem(zone: string): Explanation | undefined {
 
 /** Returns whether the tz database has exactly this name. */
 function isKnownName(zone: string): boolean {
-  return timeZoneNames().has(zone) || Intl.supportedValuesOf('timeZone').includes(zone);
+  return timeZoneNames.has(zone) || Intl.supportedValuesOf('timeZone').includes(zone);
 }
 
 /** Returns a valid name that differs only in case. */
 function spellingOf(zone: string): string | undefined {
   const lower = zone.toLowerCase();
-  const spelling = [...timeZoneNames()].find((name) => name.toLowerCase() === lower);
+  const spelling = [...timeZoneNames].find((name) => name.toLowerCase() === lower);
   return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 

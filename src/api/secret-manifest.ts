@@ -20,7 +20,9 @@ export interface SecretMembers {
   readonly findings: readonly Finding[];
 }
 
-export function readSecretMembers(secret: Readonly<Record<string, unknown>>): SecretMembers {
+type Members = Readonly<Record<string, unknown>>;
+
+export function readSecretMembers(secret: Members): SecretMembers {
   const members = new Map<string, SecretMember>();
   const findings: Finding[] = [];
   const refuse = (path: JsonPath, reason: FindingReason, problem: string, remedy: string) => {
@@ -68,10 +70,7 @@ export interface SecretRules {
 }
 
 /** Returns errors and warnings about missing, unknown, empty and invalid values of a Secret. */
-export function checkSecret(
-  secret: Readonly<Record<string, unknown>>,
-  { required, known, check = () => [] }: SecretRules,
-): readonly Finding[] {
+export function checkSecret(secret: Members, { required, known, check = () => [] }: SecretRules): readonly Finding[] {
   const { members, findings: unreadable } = readSecretMembers(secret);
   const findings = [...unreadable];
   const section = 'stringData' in secret ? 'stringData' : 'data';
@@ -109,27 +108,23 @@ export const azureMembers = {
 /** Required key of a Secret for Google Cloud Storage. The value is the JSON file of a service account key. */
 export const serviceAccountMember = 'serviceAccountKey';
 
-/** Checks the form of a Secret for Google Cloud Storage. */
-export function checkGcsSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const remedy = 'write the missing key under stringData, with the JSON file of a service account key as its value';
-  return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
-}
-
-/** Checks the form of a Secret for Azure Blob Storage. */
-export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const { name, key, sasToken, connectionString } = azureMembers;
-  const { members } = readSecretMembers(secret);
-  const needsKey = !members.has(sasToken) && !members.has(connectionString);
-  const remedy = `write the missing key under stringData, or use ${sasToken} or ${connectionString} in place of ${name} and ${key}`;
-  return checkSecret(secret, {
-    required: needsKey ? { [name]: remedy, [key]: remedy } : {},
-    known: Object.values(azureMembers),
-  });
-}
-
-/** Checks the form of a Secret for an S3 store. */
-export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const remedy = 'write the missing key under stringData, and copy its value from the object store';
-  const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
-  return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
-}
+/** Checks the form of a Secret for each kind of store, by the name of the store in `spec.destination`. */
+export const storeSecretChecks = {
+  s3(secret: Members): readonly Finding[] {
+    const remedy = 'write the missing key under stringData, and copy its value from the object store';
+    const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
+    return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
+  },
+  azureBlob(secret: Members): readonly Finding[] {
+    const { name, key, sasToken, connectionString } = azureMembers;
+    const { members } = readSecretMembers(secret);
+    const needsKey = !members.has(sasToken) && !members.has(connectionString);
+    const remedy = `write the missing key under stringData, or use ${sasToken} or ${connectionString} in place of ${name} and ${key}`;
+    const required = needsKey ? { [name]: remedy, [key]: remedy } : {};
+    return checkSecret(secret, { required, known: Object.values(azureMembers) });
+  },
+  gcs(secret: Members): readonly Finding[] {
+    const remedy = 'write the missing key under stringData, with the JSON file of a service account key as its value';
+    return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
+  },
+} as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../src/account/secret-check.ts';
 import { checkManifests } from '../../src/api/manifest-set.ts';
-import { timeZoneNames } from '../../src/api/time-zone-names.ts';
+import { timeZoneNames } from '../../src/api/schedule-check.ts';
 import { timeZone } from '../../src/base/time-zone.ts';
 import { controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
@@ -219,7 +219,7 @@ describe('validate and kubectl agree on the value', () => {
 });
 
 test('kubectl accepts every time zone of the list that Node can use', async () => {
-  const usable = [...timeZoneNames()].filter((name) => timeZone(name));
+  const usable = [...timeZoneNames].filter((name) => timeZone(name));
   const files = chunksOf(usable, maxWindows).map((names, index) => {
     const windows = names.map((name) => `{schedule: "0 3 * * *", duration: 1h, timeZone: ${name}}`);
     const name = `zones-${index}`;

@@ -1,9 +1,8 @@
 /** Derives an export's folder (E1), search jobs and file format from its spec. */
 import type { Explanation } from '../../api/finding.ts';
-import { partitionProblem } from '../../api/partition-check.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
-import { readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
+import { partitionProblem, readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
 import { unreachable } from '../../base/assert.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../../destination/fingerprint.ts';

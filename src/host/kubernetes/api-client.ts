@@ -3,6 +3,7 @@
  * `api-error.ts`), and never retried here.
  */
 
+import type { ManagedFields } from '../../api/annotation-writers.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
@@ -25,17 +26,31 @@ interface WatchCall extends WatchRequest {
   readonly deadlineMs: number;
 }
 
+/** Object as the API server returns it. Only the fields without `?` are checked, because the API server checks all. */
 export interface KubeObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string;
     readonly uid: string;
     readonly resourceVersion: string;
+    readonly generation?: number;
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: readonly ManagedFields[];
+    readonly ownerReferences?: readonly OwnerReference[];
   };
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
 }
 
 export class ApiClient {
@@ -164,7 +179,7 @@ function objectIn<T extends KubeObject>(body: unknown, what: string): T {
   return body as T;
 }
 
-function isKubeObject(body: unknown): body is KubeObject {
+export function isKubeObject(body: unknown): body is KubeObject {
   if (!isRecord(body) || !isRecord(body.metadata)) return false;
   const { name, uid, resourceVersion } = body.metadata;
   return [name, uid, resourceVersion].every((member) => typeof member === 'string');

@@ -21,7 +21,6 @@ import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
-import { listText } from '../../base/list-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
@@ -66,6 +65,8 @@ const checkIntervalMs = 5_000;
  * the check could read the former version of the resource from the cache.
  */
 const changeDelayMs = 100;
+/** Joins names: `a`, `a and b`, `a, b and c`. */
+const andList = new Intl.ListFormat('en-GB');
 const nothing: Hidden = { entries: [], condition: undefined };
 
 interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
@@ -395,8 +396,8 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = names;
   const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
-    `The operators in the namespaces ${listText(names)} manage this resource. ` +
-    `The operator in ${first} acts, because it came first; the ${noun} in ${listText(others)} ${verb}. ` +
+    `The operators in the namespaces ${andList.format(names)} manage this resource. ` +
+    `The operator in ${first} acts, because it came first; the ${noun} in ${andList.format(others)} ${verb}. ` +
     'Keep one of the operators, or give them different --namespaces.'
   );
 }

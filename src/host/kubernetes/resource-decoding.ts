@@ -8,21 +8,15 @@ import { readAnnotationWriters } from '../../api/annotation-writers.ts';
 import { apiGroup, apiVersion, type KindName, kinds, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { isOlderThanResource } from '../../api/status-age.ts';
 import { isRecord } from '../../base/record.ts';
-
-const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+import { isKubeObject, type KubeObject } from './api-client.ts';
 
 /** Decodes a resource; undefined if `value` is invalid. The items of a list contain no `kind`. */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
-  if (!isRecord(value) || !isRecord(value.spec)) return undefined;
-  const metadata = decodeMetadata(value.metadata);
-  if (!metadata) return undefined;
-  return {
-    apiVersion,
-    kind,
-    metadata,
-    spec: value.spec,
-    ...(isRecord(value.status) && isOwnStatus(kind, value.status, metadata) ? { status: value.status } : {}),
-  } as unknown as ResourceOf<K>;
+  if (!isKubeObject(value) || !isRecord(value.spec)) return undefined;
+  const metadata = decodeMetadata(value);
+  const { spec, status } = value;
+  const isOwn = status && isOwnStatus(kind, status, metadata);
+  return { apiVersion, kind, metadata, spec, ...(isOwn && { status }) } as unknown as ResourceOf<K>;
 }
 
 /**
@@ -34,46 +28,30 @@ function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): bool
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);
 }
 
-/** Decodes the metadata of any namespaced object; undefined if `value` is invalid. */
-export function decodeMetadata(value: unknown): ObjectMeta | undefined {
-  if (!isRecord(value)) return undefined;
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = value;
-  if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
-  if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
-  const annotationWriters = readAnnotationWriters(value.managedFields);
-  const owner = readOwner(value.ownerReferences);
+/** Decodes the metadata of a namespaced object. */
+export function decodeMetadata({ metadata }: KubeObject): ObjectMeta {
+  const { name, namespace = '', uid, resourceVersion, generation = 0, creationTimestamp = '' } = metadata;
+  const { deletionTimestamp, annotations, managedFields, ownerReferences } = metadata;
+  const annotationWriters = readAnnotationWriters(managedFields);
+  const owner = readOwner(ownerReferences);
   return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    generation: typeof generation === 'number' ? generation : 0,
-    creationTimestamp: typeof creationTimestamp === 'string' ? creationTimestamp : '',
-    ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
-    annotations: decodeTexts(value.annotations),
+    ...{ name, namespace, uid, resourceVersion, generation, creationTimestamp },
+    ...(deletionTimestamp && { deletionTimestamp }),
+    annotations: withoutCopies(annotations),
     ...(annotationWriters && { annotationWriters }),
     ...(owner && { owner }),
   };
 }
 
-/**
- * Decodes the owner of a resource. Undefined if the resource has no owner, or if its owner is not a resource of
- * logfleet.
- */
-function readOwner(references: unknown): ObjectMeta['owner'] {
-  if (!Array.isArray(references)) return undefined;
-  const { apiVersion, kind, name, uid } = references.find((each) => isRecord(each) && each.controller === true) ?? {};
-  if (typeof apiVersion !== 'string' || !apiVersion.startsWith(`${apiGroup}/`) || !Object.hasOwn(kinds, kind))
-    return undefined;
-  return { kind, name: String(name), uid: String(uid) };
+/** Returns the owner of a resource. Undefined if it has no owner, or if the owner is not a resource of logfleet. */
+function readOwner(references: KubeObject['metadata']['ownerReferences']): ObjectMeta['owner'] {
+  const { apiVersion = '', kind = '', name = '', uid = '' } = references?.find(({ controller }) => controller) ?? {};
+  const isOurs = apiVersion.startsWith(`${apiGroup}/`) && Object.hasOwn(kinds, kind);
+  return isOurs ? { kind: kind as KindName, name, uid } : undefined;
 }
 
-/** Decodes labels or annotations. */
-export function decodeTexts(value: unknown): Record<string, string> {
-  const texts: Record<string, string> = {};
-  if (!isRecord(value)) return texts;
-  for (const [name, text] of Object.entries(value)) {
-    if (typeof text === 'string' && name !== droppedAnnotation) texts[name] = text;
-  }
-  return texts;
+/** Returns the annotations without the copy of the whole manifest that `kubectl apply` writes. */
+function withoutCopies(annotations: ObjectMeta['annotations'] = {}): ObjectMeta['annotations'] {
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...others } = annotations;
+  return others;
 }

@@ -10,9 +10,8 @@
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
-import { isRecord } from '../../base/record.ts';
 import type { OperatorSettings } from '../host.ts';
-import type { ApiClient } from './api-client.ts';
+import { type ApiClient, isKubeObject } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { Reflector } from './reflector.ts';
@@ -125,7 +124,7 @@ export class SettingsWatch {
 
 /** Decodes the ConfigMap; undefined if `value` is not an object with a name. */
 function decodeSettings(value: unknown): SettingsMap | undefined {
-  if (!isRecord(value)) return undefined;
-  const metadata = decodeMetadata(value.metadata);
-  return metadata && { metadata, paused: isRecord(value.data) ? value.data[pausedMember] : undefined };
+  if (!isKubeObject(value)) return undefined;
+  const { data } = value as { readonly data?: Readonly<Record<string, string>> };
+  return { metadata: decodeMetadata(value), paused: data?.[pausedMember] };
 }

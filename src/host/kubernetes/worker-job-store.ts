@@ -7,16 +7,16 @@ import type { LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
-import { isRecord } from '../../base/record.ts';
+import { defined } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
-import type { ApiClient } from './api-client.ts';
+import { type ApiClient, isKubeObject, type KubeObject } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
-import { decodeMetadata, decodeTexts } from './resource-decoding.ts';
+import { decodeMetadata } from './resource-decoding.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
@@ -121,17 +121,18 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   async serviceAccountLabels({ namespace, name }: ResourceKey): Promise<Readonly<Record<string, string>> | undefined> {
-    const found = await this.#client.find(objectPath('serviceaccounts', namespace, name));
-    if (!isRecord(found)) return undefined;
-    return decodeTexts(isRecord(found.metadata) ? found.metadata.labels : undefined);
+    const found = await this.#client.findObject(objectPath('serviceaccounts', namespace, name));
+    return found && (found.metadata.labels ?? {});
   }
 
   async claimAccessModes({ namespace, name }: ResourceKey): Promise<readonly string[] | undefined> {
-    const found = await this.#client.find(objectPath('persistentvolumeclaims', namespace, name));
-    if (!isRecord(found)) return undefined;
-    const modes = isRecord(found.spec) ? found.spec.accessModes : undefined;
-    return Array.isArray(modes) ? modes.map(String) : [];
+    const found = await this.#client.findObject<ClaimObject>(objectPath('persistentvolumeclaims', namespace, name));
+    return found && (found.spec?.accessModes ?? []);
   }
+}
+
+interface ClaimObject extends KubeObject {
+  readonly spec?: { readonly accessModes?: readonly string[] };
 }
 
 /** Follows the Jobs, or the pods, that have the label of exports. */
@@ -182,18 +183,14 @@ class Followed<R extends WorkerJob | WorkerPod> {
   }
 }
 
-/** Decodes a Job or pod; undefined if `value` is neither. */
+/** Decodes a Job or pod; undefined if `value` is neither. Drops most of the spec to save memory. */
 function decode(value: unknown): WorkerJob | WorkerPod | undefined {
-  if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
-  const metadata = decodeMetadata(value.metadata);
-  if (!metadata) return undefined;
-  const { suspend, parallelism } = isRecord(value.spec) ? value.spec : {};
+  if (!isKubeObject(value)) return undefined;
+  const { metadata, spec = {}, status = {} } = value as WorkerJob & KubeObject;
+  const { suspend, parallelism } = spec as Partial<WorkerJob['spec']>;
   return {
-    metadata: { ...metadata, labels: decodeTexts(value.metadata.labels) },
-    spec: {
-      ...(typeof suspend === 'boolean' ? { suspend } : {}),
-      ...(typeof parallelism === 'number' ? { parallelism } : {}),
-    },
-    status: isRecord(value.status) ? value.status : {},
-  } as WorkerJob | WorkerPod;
+    metadata: { ...decodeMetadata(value), labels: metadata.labels ?? {} },
+    spec: defined({ suspend, parallelism }),
+    status,
+  };
 }
