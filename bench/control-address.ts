@@ -1,7 +1,7 @@
 /** Client for the simulator's control address. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import type { Scenario } from '../simulator/scenario.ts';
+import type { Scenario } from '../simulator/scenario/scenario.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type { Ready } from './simulator-process.ts';
 

@@ -1,8 +1,8 @@
 /** Client that reads messages from a simulator and discards them. */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
-import type { Scenario } from '../simulator/scenario.ts';
-import type { LogScenario } from '../simulator/search/log-scenario.ts';
+import type { LogScenario } from '../simulator/scenario/log-scenario.ts';
+import type { Scenario } from '../simulator/scenario/scenario.ts';
 import type { SimulatorProcess } from './simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';

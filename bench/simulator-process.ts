@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Scenario } from '../simulator/scenario.ts';
+import type { Scenario } from '../simulator/scenario/scenario.ts';
 
 /** Line that the simulator prints when it is ready. */
 export interface Ready {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Pool } from 'undici';
-import type { Scenario } from '../simulator/scenario.ts';
+import type { Scenario } from '../simulator/scenario/scenario.ts';
 import { processorSeconds, residentMiB } from './process-figures.ts';
 import { benchPages } from './simulator/pages.ts';
 import { type Ready, startSimulator } from './simulator-process.ts';

@@ -1,5 +1,5 @@
 /** Renders the report of the demo: why the first rollout stopped, both rollouts, versions, and requests. */
-import type { JournalEntry } from '../simulator/journal.ts';
+import type { JournalEntry } from '../simulator/requests/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type {
   CollectorCounts,

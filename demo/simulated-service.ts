@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { JournalEntry } from '../simulator/journal.ts';
+import type { JournalEntry } from '../simulator/requests/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 
 /** Line that the simulator prints when it is ready. */

@@ -1,7 +1,8 @@
 /** The control address, where tests read the simulator's state and change its scenario. */
-import type { ServiceRequest } from './call.ts';
+
 import type { ServiceModel } from './model.ts';
-import { ScenarioError } from './scenario-error.ts';
+import type { ServiceRequest } from './requests/call.ts';
+import { ScenarioError } from './scenario/scenario-error.ts';
 
 export interface ControlAnswer {
   readonly status: number;

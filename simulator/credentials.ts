@@ -1,6 +1,6 @@
 /** Authenticates requests by HTTP basic credentials (section 5.1 of docs/service.md). */
 import { Buffer } from 'node:buffer';
-import type { AccessKey } from './settings.ts';
+import type { AccessKey } from './scenario/settings.ts';
 
 /** Returns why an access ID is invalid. Returns undefined if the access ID is valid. */
 export function accessIdProblem(accessId: string): string | undefined {

@@ -2,9 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../src/base/clock.ts';
-import { bytesOf, cutUp, firstBytes, piecesOf } from './body.ts';
+import { bytesOf, cutUp, firstBytes, piecesOf } from './base/body.ts';
+import type { PieceMemory } from './base/piece-memory.ts';
 import type { ServedAnswer } from './model.ts';
-import type { PieceMemory } from './piece-memory.ts';
 
 export interface ResponseChannel {
   readonly response: ServerResponse;

@@ -1,9 +1,10 @@
 /** Reports faults of a scenario that can never apply to a request. A test with such a fault would test nothing. */
+
+import { durationMs } from './base/span.ts';
 import { onlyFor } from './faults.ts';
-import { type FaultScenario, operations, type Scenario, type SimulatedOperation } from './scenario.ts';
-import type { ScenarioProblem } from './scenario-error.ts';
-import { defaultCredentials } from './settings.ts';
-import { durationMs } from './span.ts';
+import { type FaultScenario, operations, type Scenario, type SimulatedOperation } from './scenario/scenario.ts';
+import type { ScenarioProblem } from './scenario/scenario-error.ts';
+import { defaultCredentials } from './scenario/settings.ts';
 
 const aboutTasks: readonly SimulatedOperation[] = ['getTask', 'createTask'];
 const aboutJobs: readonly SimulatedOperation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];

@@ -4,14 +4,14 @@
  * Only the first matching fault applies.
  */
 import type { Random } from '../src/base/random.ts';
-import { type Delivery, emptyAnswer, errorAnswer, htmlAnswer, type ServiceAnswer } from './answer.ts';
-import { textOf } from './body.ts';
-import { matchesGlob } from './glob.ts';
-import { parseLosslessJson } from './lossless-json.ts';
-import type { FaultKind, SimulatedOperation } from './scenario.ts';
-import type { Fault, Settings } from './settings.ts';
-import type { SimulatedCollector } from './upgrades/collector.ts';
-import { matchesCollector } from './upgrades/fleet.ts';
+import { textOf } from './base/body.ts';
+import { matchesGlob } from './base/glob.ts';
+import { parseLosslessJson } from './base/lossless-json.ts';
+import type { SimulatedCollector } from './collectors/collector.ts';
+import { matchesCollector } from './collectors/fleet.ts';
+import { type Delivery, emptyAnswer, errorAnswer, htmlAnswer, type ServiceAnswer } from './requests/answer.ts';
+import type { FaultKind, SimulatedOperation } from './scenario/scenario.ts';
+import type { Fault, Settings } from './scenario/settings.ts';
 
 export interface FaultSubject {
   readonly operation: SimulatedOperation;

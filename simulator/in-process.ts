@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../src/base/clock.ts';
 import type { Random } from '../src/base/random.ts';
-import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
+import { bytesOf, firstBytes, piecesOf, textOf } from './base/body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {

@@ -1,6 +1,6 @@
 /** Writes the journal of requests to an NDJSON file. Each line is written before the next request is handled. */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type { JournalEntry } from './journal.ts';
+import type { JournalEntry } from './requests/journal.ts';
 
 export interface JournalFile {
   write(entry: JournalEntry): void;

@@ -2,7 +2,7 @@
  * Request limits (section 8 of docs/service.md): requests of a user in any second, and concurrent requests of an access
  * key.
  */
-import type { AccessKey, Settings } from './settings.ts';
+import type { AccessKey, Settings } from './scenario/settings.ts';
 
 const secondMs = 1_000;
 

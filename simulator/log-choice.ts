@@ -4,10 +4,10 @@ import path from 'node:path';
 import type { LogData } from './log-data/log-data.ts';
 import { LogFileError, LogFiles } from './log-data/stored/log-files.ts';
 import { FlagError, type SimulateOptions, type SimulatorContext } from './options.ts';
-import type { Scenario } from './scenario.ts';
+import type { LogScenario } from './scenario/log-scenario.ts';
+import { parseMoment } from './scenario/log-scenario.ts';
+import type { Scenario } from './scenario/scenario.ts';
 import { shipsMessages } from './scenario-check.ts';
-import type { LogScenario } from './search/log-scenario.ts';
-import { parseMoment } from './search/log-scenario.ts';
 import { logProblems } from './search/log-source.ts';
 
 /** Returns the log messages of the scenario, changed by the command's flags. */

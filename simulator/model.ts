@@ -4,26 +4,32 @@
  * Time never goes back. The caller must call `finish` for each request, because requests in flight are limited.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
-import { type Delivery, type ErrorAnswer, errorAnswer, type ServiceAnswer, tooManyRequests } from './answer.ts';
-import type { Api, CallResult, Created, PreparedCall, ServiceCall, ServiceRequest } from './call.ts';
+import { mergePatch } from './base/merge-patch.ts';
+import { pickFrom, type Span } from './base/span.ts';
+import { Timeline } from './base/timeline.ts';
 import { authenticate } from './credentials.ts';
 import { applyFault, Faults, hasEffect } from './faults.ts';
-import type { JournalEntry } from './journal.ts';
 import { Limits } from './limits.ts';
 import { Effort } from './log-data/effort.ts';
 import type { LogData } from './log-data/log-data.ts';
-import { mergePatch } from './merge-patch.ts';
+import {
+  type Delivery,
+  type ErrorAnswer,
+  errorAnswer,
+  type ServiceAnswer,
+  tooManyRequests,
+} from './requests/answer.ts';
+import type { Api, CallResult, Created, PreparedCall, ServiceCall, ServiceRequest } from './requests/call.ts';
+import type { JournalEntry } from './requests/journal.ts';
 import { type Routing, routeOf } from './routes.ts';
-import type { Scenario } from './scenario.ts';
+import type { Scenario } from './scenario/scenario.ts';
+import { ScenarioError } from './scenario/scenario-error.ts';
+import { type AccessKey, type Fault, type Settings, settingsOf } from './scenario/settings.ts';
 import { checkScenario } from './scenario-check.ts';
-import { ScenarioError } from './scenario-error.ts';
 import { ScheduledEvents } from './scheduled-events.ts';
 import { logDataOf } from './search/log-source.ts';
 import { SearchApi } from './search/search-api.ts';
-import { type AccessKey, type Fault, type Settings, settingsOf } from './settings.ts';
 import { type Counters, collectorState, jobState, type SimulatorState, taskState } from './snapshot.ts';
-import { pickFrom, type Span } from './span.ts';
-import { Timeline } from './timeline.ts';
 import { UpgradeApi } from './upgrades/upgrade-api.ts';
 
 export interface ServedAnswer extends ServiceAnswer {

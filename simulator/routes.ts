@@ -1,5 +1,5 @@
 /** Finds the operation for the method and path of a request. */
-import type { Api, PreparedCall, ServiceRequest } from './call.ts';
+import type { Api, PreparedCall, ServiceRequest } from './requests/call.ts';
 
 /**
  * Result of the search for the operation of a request:

@@ -2,16 +2,16 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../src/base/duration.ts';
 import { isRecord } from '../src/base/record.ts';
+import { mergePatch } from './base/merge-patch.ts';
+import type { DurationRange } from './base/span.ts';
+import { memberNames } from './collectors/fleet.ts';
 import { accessIdProblem } from './credentials.ts';
 import { faultProblems } from './fault-check.ts';
-import { mergePatch } from './merge-patch.ts';
-import type { CollectorProperties, OutcomeScenario, Scenario } from './scenario.ts';
-import { renderPath, ScenarioError, type ScenarioProblem } from './scenario-error.ts';
-import { scenarioSchema } from './scenario-schema.ts';
-import { parseMoment } from './search/log-scenario.ts';
+import { parseMoment } from './scenario/log-scenario.ts';
+import type { CollectorProperties, OutcomeScenario, Scenario } from './scenario/scenario.ts';
+import { renderPath, ScenarioError, type ScenarioProblem } from './scenario/scenario-error.ts';
+import { scenarioSchema } from './scenario/scenario-schema.ts';
 import { logProblems } from './search/log-source.ts';
-import type { DurationRange } from './span.ts';
-import { memberNames } from './upgrades/fleet.ts';
 
 let compiled: ValidateFunction<Scenario> | undefined;
 

@@ -1,8 +1,8 @@
 /** Reads scenarios from YAML files. Error messages have the form `file:line:column: path: problem; remedy`. */
 import { isNode, LineCounter, parseDocument } from 'yaml';
-import type { Scenario } from './scenario.ts';
+import type { Scenario } from './scenario/scenario.ts';
+import { renderPath, ScenarioError } from './scenario/scenario-error.ts';
 import { scenarioProblems } from './scenario-check.ts';
-import { renderPath, ScenarioError } from './scenario-error.ts';
 
 /** Parses a scenario. An empty text is valid. Throws ScenarioError. `file` is the file's name in error messages. */
 export function parseScenario(text: string, file: string, startMs?: number): Scenario {

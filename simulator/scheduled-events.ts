@@ -2,11 +2,12 @@
  * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario. Each event
  * happens once.
  */
-import type { EventScenario, Scenario } from './scenario.ts';
-import type { Settings } from './settings.ts';
-import { durationMs } from './span.ts';
-import type { Timeline } from './timeline.ts';
-import type { SimulatedFleet } from './upgrades/fleet.ts';
+
+import { durationMs } from './base/span.ts';
+import type { Timeline } from './base/timeline.ts';
+import type { SimulatedFleet } from './collectors/fleet.ts';
+import type { EventScenario, Scenario } from './scenario/scenario.ts';
+import type { Settings } from './scenario/settings.ts';
 import type { Upgrades } from './upgrades/upgrades.ts';
 
 export interface EventContext {

@@ -5,11 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock, Timer } from '../src/base/clock.ts';
-import type { ServiceRequest } from './call.ts';
+import { PieceMemory } from './base/piece-memory.ts';
 import { control, controlPath, isControl } from './control.ts';
 import { deliver } from './delivery.ts';
 import type { RequestToken, ServiceModel } from './model.ts';
-import { PieceMemory } from './piece-memory.ts';
+import type { ServiceRequest } from './requests/call.ts';
 
 export interface ServerOptions {
   readonly model: ServiceModel;

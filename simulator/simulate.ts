@@ -9,16 +9,16 @@ import type { ListenAddress } from '../src/base/flag-values.ts';
 import { makeWithFoldersAbove } from '../src/base/folders-above.ts';
 import { keepHeapSmall } from '../src/base/heap.ts';
 import { type Certificates, certificatesIn } from './certificates.ts';
+import { mixedFleet } from './collectors/mixed-fleet.ts';
 import { accessIdProblem } from './credentials.ts';
 import { type JournalFile, openJournal } from './journal-file.ts';
 import { logDataFor, logsFor } from './log-choice.ts';
 import { ServiceModel } from './model.ts';
 import { FlagError, type SimulateOptions, type SimulatorContext } from './options.ts';
-import { maxGroupCount, type Scenario } from './scenario.ts';
+import { maxGroupCount, type Scenario } from './scenario/scenario.ts';
+import { defaultCredentials } from './scenario/settings.ts';
 import { parseScenario } from './scenario-file.ts';
 import { startServer } from './server.ts';
-import { defaultCredentials } from './settings.ts';
-import { mixedFleet } from './upgrades/mixed-fleet.ts';
 
 const defaultCollectors = 100;
 

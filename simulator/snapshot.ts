@@ -1,7 +1,8 @@
 /** State of the simulated service, as `GET /simulator/state` returns it. */
+
+import type { SimulatedCollector, SimulatedTask } from './collectors/collector.ts';
+import type { BuildSettings, Settings } from './scenario/settings.ts';
 import type { SimulatedSearchJob } from './search/search-job.ts';
-import type { BuildSettings, Settings } from './settings.ts';
-import type { SimulatedCollector, SimulatedTask } from './upgrades/collector.ts';
 import { statusAt } from './upgrades/upgrade-task.ts';
 
 export interface CollectorSnapshot {

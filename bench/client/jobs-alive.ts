@@ -1,8 +1,8 @@
 /** Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
-import type { JournalEntry } from '../../simulator/journal.ts';
 import { ServiceModel } from '../../simulator/model.ts';
+import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { SearchJob } from '../../src/service/jobs/search-job.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import type { Section } from '../figures.ts';

@@ -4,8 +4,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { JournalEntry } from '../../simulator/journal.ts';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { JournalEntry } from '../../simulator/requests/journal.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { SearchJobs } from '../../src/service/jobs/search-jobs.ts';
 import type { JobOrder } from '../../src/service/jobs/search-service.ts';
 import { simulatorState } from '../control-address.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { LogScenario } from '../../simulator/search/log-scenario.ts';
+import type { LogScenario } from '../../simulator/scenario/log-scenario.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { logMessages, newestLogMs, oldestLogMs } from '../log-page.ts';
 import { compileCache, processorSeconds } from '../process-figures.ts';

@@ -1,9 +1,9 @@
 /** Counts the requests for an export of a million messages, in virtual time. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
-import type { JournalEntry } from '../../simulator/journal.ts';
 import { ServiceModel } from '../../simulator/model.ts';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { JournalEntry } from '../../simulator/requests/journal.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { FileUpload, ListedObject } from '../../src/destination/store/destination.ts';

@@ -1,7 +1,7 @@
 /** Sets of thousands of resources. The benchmark measures the operator with each set. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { SimulatorProcess } from '../simulator-process.ts';
 import type { ClusterObjects, Plural, Status } from './cluster-objects.ts';
 import { type OperatorOptions, OperatorProcess } from './operator-process.ts';

@@ -2,7 +2,7 @@
  * Runs a whole rollout in virtual time with the real operator and simulated services. Usage: `node virtual-rollout.ts
  * '{"collectors": …}'`. Prints the results as a line of JSON.
  */
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { World } from '../../test/support/world.ts';
 
 export interface RolloutCase {

@@ -1,5 +1,5 @@
 /** Measures the throughput of message pages over TLS, per core of the simulator. */
-import type { LogScenario } from '../../simulator/search/log-scenario.ts';
+import type { LogScenario } from '../../simulator/scenario/log-scenario.ts';
 import { renderSections } from '../figures.ts';
 import { processorSeconds, residentMiB } from '../process-figures.ts';
 import { Reader, scenarioWith, year } from '../reader.ts';

@@ -4,7 +4,7 @@
  * Equal searches find equal messages in equal order, newest first. The *rank* of a message is the number of newer
  * messages.
  */
-import type { PieceMemory } from '../piece-memory.ts';
+import type { PieceMemory } from '../base/piece-memory.ts';
 import type { FieldDescriptor, MessageFilter, MessageRow } from '../query/row.ts';
 import type { Effort } from './effort.ts';
 

@@ -1,5 +1,5 @@
 /** Pages of messages as JSON. The JSON of a page is created while the page is sent. */
-import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
+import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../base/piece-memory.ts';
 import type { JsonPage } from './log-data.ts';
 
 export interface RowWriter {

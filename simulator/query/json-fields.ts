@@ -2,7 +2,7 @@
  * Fields of JSON messages. For example, `{"a":{"b":[1,2]}}` has the fields `a.b[0]` and `a.b[1]`. Null values, and
  * fields with the name of a standard field, are skipped.
  */
-import { parseLosslessJson } from '../lossless-json.ts';
+import { parseLosslessJson } from '../base/lossless-json.ts';
 import { messageField } from './message-fields.ts';
 import type { FieldSource, Predicate } from './predicate.ts';
 

@@ -3,7 +3,7 @@
  * it is sent. No page is completely in memory.
  */
 import { Buffer } from 'node:buffer';
-import { textOf } from '../body.ts';
+import { textOf } from '../base/body.ts';
 import type { JsonPage, MessageSearch } from '../log-data/log-data.ts';
 import type { FieldDescriptor, MessageRow, Transform } from '../query/row.ts';
 

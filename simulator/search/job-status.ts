@@ -1,6 +1,7 @@
 /** Renders the status of a search job. Its errors and warnings then count as reported. */
+
+import type { SearchSettings } from '../scenario/search-settings.ts';
 import type { SimulatedSearchJob } from './search-job.ts';
-import type { SearchSettings } from './search-settings.ts';
 
 /** Warning about cookies that real services report. */
 export const cookieNotice =

@@ -1,11 +1,12 @@
 /** Creates the log data of a scenario. When the scenario changes, existing search jobs keep their log data. */
+
+import { durationMs } from '../base/span.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { madeUpData } from '../log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings, settingsProblems } from '../log-data/made-up/made-up-settings.ts';
 import { LogFiles } from '../log-data/stored/log-files.ts';
-import { renderPath, ScenarioError, type ScenarioProblem } from '../scenario-error.ts';
-import { durationMs } from '../span.ts';
-import { type LogScenario, parseMoment } from './log-scenario.ts';
+import { type LogScenario, parseMoment } from '../scenario/log-scenario.ts';
+import { renderPath, ScenarioError, type ScenarioProblem } from '../scenario/scenario-error.ts';
 
 export interface LogSourceOptions {
   readonly startMs: number;

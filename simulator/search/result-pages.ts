@@ -1,8 +1,8 @@
 /** Result pages of search jobs: parameters of the requests, and bodies with messages or records. */
 import { Buffer } from 'node:buffer';
-import type { PiecedBody } from '../body.ts';
-import { type Refused, refuse, refuseSearch } from '../call.ts';
+import type { PiecedBody } from '../base/body.ts';
 import type { RecordTable } from '../query/aggregation.ts';
+import { type Refused, refuse, refuseSearch } from '../requests/call.ts';
 import type { FoundMessages } from './found-messages.ts';
 
 export interface PageParameters {

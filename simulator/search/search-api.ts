@@ -1,9 +1,10 @@
 /** The search API of the simulated service. */
-import type { Api, Methods, PreparedCall } from '../call.ts';
+
+import type { Timeline } from '../base/timeline.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
-import type { Settings } from '../settings.ts';
-import type { Timeline } from '../timeline.ts';
+import type { Api, Methods, PreparedCall } from '../requests/call.ts';
+import type { Settings } from '../scenario/settings.ts';
 import { readBody } from './search-definition.ts';
 import { jobsPath, SearchOperations } from './search-operations.ts';
 

@@ -3,10 +3,10 @@
  * comes first in docs/simulator.md.
  */
 import { isRecord } from '../../src/base/record.ts';
-import { parseLosslessJson } from '../lossless-json.ts';
+import { parseLosslessJson } from '../base/lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
 import { QueryError } from '../query/query-error.ts';
-import type { SearchSettings } from './search-settings.ts';
+import type { SearchSettings } from '../scenario/search-settings.ts';
 import { readTime, resolveTime, type WrittenTime } from './search-time.ts';
 import { type SearchTimeZone, timeZoneOf } from './time-zone.ts';
 

@@ -9,10 +9,11 @@
  *
  * The results depend only on the time of a request, not on earlier requests.
  */
+import type { JobEnd } from '../requests/journal.ts';
+import type { SearchSettings } from '../scenario/search-settings.ts';
 import type { SearchDefinition } from './search-definition.ts';
 import type { SearchResults } from './search-results.ts';
 import { reachedAt, type SearchSchedule } from './search-schedule.ts';
-import type { SearchSettings } from './search-settings.ts';
 
 export type SimulatedJobState =
   | 'NOT STARTED'
@@ -22,12 +23,6 @@ export type SimulatedJobState =
   | 'DONE GATHERING RESULTS'
   | 'FORCE PAUSED'
   | 'CANCELLED';
-
-/**
- * Why a search job ended. `silence`: it got no requests. `timeout`: it reached its maximum age. `deleted`: a client
- * deleted it. `fault`: a fault of the scenario ended it.
- */
-export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 export interface NewJob {
   readonly id: string;

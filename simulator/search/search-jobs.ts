@@ -2,10 +2,12 @@
  * All search jobs. A job that is old or gets no requests is cancelled. The id of a job is recognized even after the job
  * was removed.
  */
+
+import type { Timeline } from '../base/timeline.ts';
 import type { Effort } from '../log-data/effort.ts';
-import type { Timeline } from '../timeline.ts';
+import type { JobEnd } from '../requests/journal.ts';
 import { jobNumberOf } from './job-id.ts';
-import type { JobEnd, SimulatedSearchJob } from './search-job.ts';
+import type { SimulatedSearchJob } from './search-job.ts';
 
 /** Maximum number of ended search jobs in memory. */
 const maxEndedKept = 5_000;

@@ -1,13 +1,14 @@
 /** The five operations on search jobs (sections 4.1 to 4.5 of docs/service.md). */
-import { jsonAnswer, tooManyRequests } from '../answer.ts';
-import { type CallResult, type Refused, refuseSearch, type ServiceCall } from '../call.ts';
-import { drawFor } from '../chance.ts';
-import type { Why } from '../journal.ts';
+
+import { drawFor } from '../base/chance.ts';
+import { pickFrom } from '../base/span.ts';
+import type { Timeline } from '../base/timeline.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { AggregationMemory } from '../query/aggregation-memory.ts';
-import { pickFrom } from '../span.ts';
-import type { Timeline } from '../timeline.ts';
+import { jsonAnswer, tooManyRequests } from '../requests/answer.ts';
+import { type CallResult, type Refused, refuseSearch, type ServiceCall } from '../requests/call.ts';
+import type { Why } from '../requests/journal.ts';
 import { emptyPage, type FoundMessages } from './found-messages.ts';
 import { jobIdOf } from './job-id.ts';
 import { cookieNotice, renderStatus } from './job-status.ts';

@@ -1,6 +1,6 @@
 /** The schedule of a search job. The job searches its time range from the end to the start at constant speed. */
-import { pickFrom } from '../span.ts';
-import type { SearchSettings } from './search-settings.ts';
+import { pickFrom } from '../base/span.ts';
+import type { SearchSettings } from '../scenario/search-settings.ts';
 
 export interface SearchSchedule {
   /** Start of the search job's range [from, to). */

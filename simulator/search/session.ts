@@ -2,7 +2,7 @@
  * Cookies of search jobs (section 5.3 of docs/service.md). If a search job is created without cookies, a new session
  * begins. A cookie contains the number of its session, so the service stores no sessions.
  */
-import { drawFor } from '../chance.ts';
+import { drawFor } from '../base/chance.ts';
 
 export class Sessions {
   readonly #seed: number;

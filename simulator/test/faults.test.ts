@@ -1,6 +1,6 @@
 /** Tests the faults of a scenario: which requests they select, and what the client receives. */
 import { describe, expect, test } from 'vitest';
-import { type FaultKind, type FaultScenario, faultKinds, type Scenario } from '../scenario.ts';
+import { type FaultKind, type FaultScenario, faultKinds, type Scenario } from '../scenario/scenario.ts';
 import { first, minute, oldVersion, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';
 
 const withFault = (fault: FaultScenario): Scenario => ({ ...threeCollectors, faults: { trouble: fault } });

@@ -9,9 +9,9 @@ import {
   InProcessService,
   type Network,
 } from '../in-process.ts';
-import type { JournalEntry } from '../journal.ts';
 import { ServiceModel } from '../model.ts';
-import type { FaultScenario, Scenario } from '../scenario.ts';
+import type { JournalEntry } from '../requests/journal.ts';
+import type { FaultScenario, Scenario } from '../scenario/scenario.ts';
 import { first, root, target, threeCollectors } from './simulated-service.ts';
 
 type Outcome = { readonly atMs: number } & ({ readonly answer: InProcessAnswer } | { readonly error: unknown });

@@ -1,7 +1,7 @@
 /** Tests the request limits (section 8 of docs/service.md). */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LimitScenario, Scenario } from '../scenario.ts';
+import type { LimitScenario, Scenario } from '../scenario/scenario.ts';
 import { SimulatedService, threeCollectors } from './simulated-service.ts';
 
 const users = { ann: { keys: { a1: 'k', a2: 'k' } }, bob: { keys: { b1: 'k' } } };

@@ -1,6 +1,6 @@
 /** Tests the list of upgradable collectors. */
 import { describe, expect, test } from 'vitest';
-import type { ListScenario, Scenario } from '../scenario.ts';
+import type { ListScenario, Scenario } from '../scenario/scenario.ts';
 import {
   builds,
   first,

@@ -2,8 +2,8 @@
  * Tests how merge patches and events change the scenario. A change must not affect members that it does not contain.
  */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../scenario.ts';
-import { ScenarioError } from '../scenario-error.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import { ScenarioError } from '../scenario/scenario-error.ts';
 import { builds, first, minute, oldVersion, SimulatedService, target, threeCollectors } from './simulated-service.ts';
 
 describe('collectors', () => {

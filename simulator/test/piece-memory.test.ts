@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshPiece, PieceMemory, pieceBytes } from '../piece-memory.ts';
+import { freshPiece, PieceMemory, pieceBytes } from '../base/piece-memory.ts';
 
 test('memory is lent again after a part of it was returned', () => {
   const memory = new PieceMemory();

@@ -1,13 +1,13 @@
 /** Tests scenario files, and the positions of errors in invalid files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { mergePatch } from '../merge-patch.ts';
-import { faultKinds } from '../scenario.ts';
+import { mergePatch } from '../base/merge-patch.ts';
+import { mixedFleet } from '../collectors/mixed-fleet.ts';
+import { faultKinds } from '../scenario/scenario.ts';
+import { ScenarioError } from '../scenario/scenario-error.ts';
+import { scenarioSchema } from '../scenario/scenario-schema.ts';
 import { checkScenario } from '../scenario-check.ts';
-import { ScenarioError } from '../scenario-error.ts';
 import { parseScenario } from '../scenario-file.ts';
-import { scenarioSchema } from '../scenario-schema.ts';
-import { mixedFleet } from '../upgrades/mixed-fleet.ts';
 import { SimulatedService } from './simulated-service.ts';
 
 function problems(text: string): string[] {

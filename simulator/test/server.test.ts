@@ -9,7 +9,7 @@ import { HttpsClient } from '../../test/contract/https-client.ts';
 import { certificatesIn } from '../certificates.ts';
 import { openJournal } from '../journal-file.ts';
 import { ServiceModel } from '../model.ts';
-import type { FaultScenario, Scenario } from '../scenario.ts';
+import type { FaultScenario, Scenario } from '../scenario/scenario.ts';
 import { type SimulatorServer, startServer } from '../server.ts';
 import { first, target, threeCollectors } from './simulated-service.ts';
 

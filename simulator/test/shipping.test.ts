@@ -1,8 +1,8 @@
 /** Tests which messages collectors send after upgrades, after lost contact, and after changes of the scenario. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 import { scenarioProblems } from '../scenario-check.ts';
-import { SearchingService } from './search/searching-service.ts';
+import { SearchingService } from './searching-service.ts';
 import { builds, first, minute, oldVersion, startMs, target } from './simulated-service.ts';
 
 const web = { count: 20, version: oldVersion, messagesPerMinute: 60 };

@@ -2,12 +2,12 @@
  * Simulated service whose time is set by the test. Every request ends immediately, except requests that are sent with
  * `hold`.
  */
-import { textOf } from '../body.ts';
-import type { JournalEntry } from '../journal.ts';
+import { textOf } from '../base/body.ts';
+import { parseLosslessJson } from '../base/lossless-json.ts';
 import type { LogData } from '../log-data/log-data.ts';
-import { parseLosslessJson } from '../lossless-json.ts';
 import { type ServedAnswer, ServiceModel } from '../model.ts';
-import type { Scenario } from '../scenario.ts';
+import type { JournalEntry } from '../requests/journal.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 
 export const startMs = Date.UTC(2026, 10, 1);
 export const root = '/api/v1/collectors/upgrades';

@@ -2,7 +2,7 @@
  * Tests builds and upgrade tasks: the status of a task over time, and the reasons for which the service refuses a task.
  */
 import { describe, expect, test } from 'vitest';
-import type { Scenario, UpgradeScenario } from '../scenario.ts';
+import type { Scenario, UpgradeScenario } from '../scenario/scenario.ts';
 import {
   builds,
   first,

@@ -1,11 +1,12 @@
 /** The upgrade API of the simulated service, and the fleet of the scenario. */
-import type { Api, Methods, PreparedCall, ServiceCall, ServiceRequest } from '../call.ts';
-import type { Scenario } from '../scenario.ts';
-import type { Settings } from '../settings.ts';
-import type { Timeline } from '../timeline.ts';
-import { SimulatedFleet } from './fleet.ts';
-import { CollectorLists } from './listing.ts';
-import { Shipping } from './shipping.ts';
+
+import type { Timeline } from '../base/timeline.ts';
+import { SimulatedFleet } from '../collectors/fleet.ts';
+import { CollectorLists } from '../collectors/listing.ts';
+import { Shipping } from '../collectors/shipping.ts';
+import type { Api, Methods, PreparedCall, ServiceCall, ServiceRequest } from '../requests/call.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import type { Settings } from '../scenario/settings.ts';
 import { readTaskDefinition, UpgradeOperations } from './upgrade-operations.ts';
 import { Upgrades } from './upgrades.ts';
 

@@ -1,11 +1,11 @@
 /** The four operations on collectors (sections 4.6 to 4.9 of docs/service.md). */
 import { isRecord } from '../../src/base/record.ts';
-import { jsonAnswer } from '../answer.ts';
-import { type CallResult, refuse, type ServiceCall } from '../call.ts';
-import { decimalId, parseLosslessJson } from '../lossless-json.ts';
-import type { Settings } from '../settings.ts';
-import type { SimulatedFleet } from './fleet.ts';
-import { type CollectorLists, maySee } from './listing.ts';
+import { decimalId, parseLosslessJson } from '../base/lossless-json.ts';
+import type { SimulatedFleet } from '../collectors/fleet.ts';
+import { type CollectorLists, maySee } from '../collectors/listing.ts';
+import { jsonAnswer } from '../requests/answer.ts';
+import { type CallResult, refuse, type ServiceCall } from '../requests/call.ts';
+import type { Settings } from '../scenario/settings.ts';
 import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 

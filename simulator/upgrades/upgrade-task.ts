@@ -5,8 +5,9 @@
  *
  * The caller reports success or failure. An unfinished task gets status 3 at its timeout.
  */
-import type { Settings } from '../settings.ts';
-import type { SimulatedTask } from './collector.ts';
+
+import type { SimulatedTask } from '../collectors/collector.ts';
+import type { Settings } from '../scenario/settings.ts';
 
 /** Returns the status code of the task at `atMs`. No change of the task may be later than `atMs`. */
 export function statusAt(task: SimulatedTask, atMs: number): number {

@@ -2,12 +2,12 @@
  * Upgrades of the simulated service. An upgrade can end after its task has timed out. The collector then gets the new
  * version, although the task has failed.
  */
-import { drawFor } from '../chance.ts';
-import { type Settings, type UpgradeOutcome, type UpgradeSettings, upgradeSettings } from '../settings.ts';
-import { pickFrom, type Span } from '../span.ts';
-import type { Timeline } from '../timeline.ts';
-import type { SimulatedCollector, SimulatedTask } from './collector.ts';
-import type { SimulatedFleet } from './fleet.ts';
+import { drawFor } from '../base/chance.ts';
+import { pickFrom, type Span } from '../base/span.ts';
+import type { Timeline } from '../base/timeline.ts';
+import type { SimulatedCollector, SimulatedTask } from '../collectors/collector.ts';
+import type { SimulatedFleet } from '../collectors/fleet.ts';
+import { type Settings, type UpgradeOutcome, type UpgradeSettings, upgradeSettings } from '../scenario/settings.ts';
 
 const success: UpgradeOutcome = {
   share: 1,

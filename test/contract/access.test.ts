@@ -1,7 +1,7 @@
 /** Tests what all operations of the service share: address, credentials, general errors and versions. */
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { expectError, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { SendOptions } from './https-client.ts';

@@ -1,6 +1,6 @@
 /** Tests the service's operations on collectors, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received } from './https-client.ts';

@@ -1,7 +1,7 @@
 /** Helpers for tests that run on the simulator or on a real deployment. */
 import { expect, test } from 'vitest';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { type Deployment, onSimulator, openRealDeployment } from './deployment.ts';
 import type { Received } from './https-client.ts';
 import { openSimulator, type SimulatedDeployment } from './simulated-deployment.ts';

@@ -1,6 +1,6 @@
 /** Tests the request limits of the service. Most of these tests run only on the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import type { Deployment } from './deployment.ts';
 import { finishedJob, jobsPath, requestJob, startJob } from './job-session.ts';

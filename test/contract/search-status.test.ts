@@ -1,6 +1,6 @@
 /** Tests the status, the states and the end of search jobs, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import { finishedJob, type JobSession, type JobStatus, jobsPath, startJob } from './job-session.ts';

@@ -7,7 +7,7 @@ import type { LogData } from '../../simulator/log-data/log-data.ts';
 import { madeUpData } from '../../simulator/log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings } from '../../simulator/log-data/made-up/made-up-settings.ts';
 import { ServiceModel } from '../../simulator/model.ts';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { startServer } from '../../simulator/server.ts';
 import type { SimulatorState } from '../../simulator/snapshot.ts';
 import { systemClock } from '../../src/base/clock.ts';

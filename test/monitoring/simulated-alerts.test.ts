@@ -1,6 +1,6 @@
 /** Tests alerts from end to end: each one fires while the simulator causes its problem, and then ends. */
 import { expect, test } from 'vitest';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';

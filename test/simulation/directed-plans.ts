@@ -1,6 +1,6 @@
 /** Plans of simulated runs. Each plan triggers one special case of a rule. The details depend on the seed. */
 
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import { Chance } from './chance.ts';
 import { fastSettings, type HistoryPlan, type ProcessAction } from './plan.ts';

@@ -1,6 +1,6 @@
 /** Draws the plan of one simulated run from a seed. Upgrades are ten times as fast as in reality. */
 
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
 import { Chance } from './chance.ts';
 import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-faults.ts';

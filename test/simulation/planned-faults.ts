@@ -1,5 +1,5 @@
 /** Plans the faults of the service and of the API server, all of which end at a given time. */
-import type { FaultScenario } from '../../simulator/scenario.ts';
+import type { FaultScenario } from '../../simulator/scenario/scenario.ts';
 import type { Chance } from './chance.ts';
 
 /** Faults of requests and watch events, each as a ratio (0 to 1) of all requests or all events. */

@@ -5,7 +5,7 @@ import type {
   ListScenario,
   OutcomeScenario,
   Scenario,
-} from '../../simulator/scenario.ts';
+} from '../../simulator/scenario/scenario.ts';
 import type { Chance } from './chance.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** Plans rollouts with stages, failure limits and maintenance windows, and collectors that go offline. */
-import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
+import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario/scenario.ts';
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';

@@ -1,6 +1,6 @@
 /** Record of a simulated run. Times are in ms since the start, unless their name says otherwise. */
 
-import type { JournalEntry } from '../../simulator/journal.ts';
+import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { SimulatorState } from '../../simulator/snapshot.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';

@@ -1,8 +1,8 @@
 /** Simulates the service, the API server and the operator's processes, and records everything for the checks. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
-import type { JournalEntry } from '../../simulator/journal.ts';
 import { ServiceModel } from '../../simulator/model.ts';
+import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';

@@ -1,6 +1,6 @@
 /** Checks that no upgrade task runs twice, and that there are no more tasks than needed (U15). */
 
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';

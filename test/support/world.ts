@@ -1,10 +1,10 @@
 /** Simulates the log service, the API server and operators in virtual time. */
 
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
-import type { JournalEntry } from '../../simulator/journal.ts';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
 import { ServiceModel } from '../../simulator/model.ts';
-import type { Scenario } from '../../simulator/scenario.ts';
+import type { JournalEntry } from '../../simulator/requests/journal.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';

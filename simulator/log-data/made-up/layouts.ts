@@ -4,7 +4,7 @@
  * blocks.
  */
 import { seededRandom } from '../../../src/base/random.ts';
-import { drawFor } from '../../chance.ts';
+import { drawFor } from '../../base/chance.ts';
 import type { Effort } from '../effort.ts';
 import { mixed } from '../message-ids.ts';
 import type { MadeUpSettings } from './made-up-settings.ts';

@@ -1,6 +1,6 @@
 /** Generated messages. A message depends only on the settings and on its rank (number of newer messages). */
 import { assert } from '../../../src/base/assert.ts';
-import type { Piece } from '../../piece-memory.ts';
+import type { Piece } from '../../base/piece-memory.ts';
 import type { FieldValue } from '../../query/numeric.ts';
 import type { MessageRow } from '../../query/row.ts';
 import { blockId } from '../message-defaults.ts';

@@ -1,5 +1,5 @@
 /** Origins of generated messages: collectors, hosts and categories. */
-import { drawFor } from '../../chance.ts';
+import { drawFor } from '../../base/chance.ts';
 
 export interface Origin {
   readonly sourceId: string;

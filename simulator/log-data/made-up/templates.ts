@@ -3,7 +3,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { seededRandom } from '../../../src/base/random.ts';
-import { drawFor } from '../../chance.ts';
+import { drawFor } from '../../base/chance.ts';
 import { messageFields } from '../../query/message-fields.ts';
 import { spelt } from '../field-case.ts';
 import { blockIdDigits, blockIdStart, defaultFormat } from '../message-defaults.ts';

@@ -3,7 +3,7 @@
  * smaller rank.
  */
 import { Buffer } from 'node:buffer';
-import type { Piece } from '../../piece-memory.ts';
+import type { Piece } from '../../base/piece-memory.ts';
 import { messageField, messageFields } from '../../query/message-fields.ts';
 import type { MessageRow } from '../../query/row.ts';
 import { blockId, defaultFormat } from '../message-defaults.ts';

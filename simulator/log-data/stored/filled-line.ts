@@ -3,7 +3,7 @@
  * line.
  */
 import { Buffer } from 'node:buffer';
-import { drawFor } from '../../chance.ts';
+import { drawFor } from '../../base/chance.ts';
 import { blockId, defaultFormat } from '../message-defaults.ts';
 import { MessageIds } from '../message-ids.ts';
 import type { LogLine } from './log-line.ts';

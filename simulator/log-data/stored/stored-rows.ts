@@ -3,7 +3,7 @@
  * files. Fields are parsed only when they are read.
  */
 import { Buffer } from 'node:buffer';
-import type { Piece } from '../../piece-memory.ts';
+import type { Piece } from '../../base/piece-memory.ts';
 import type { MessageRow } from '../../query/row.ts';
 import type { SearchRange } from '../log-data.ts';
 import type { NextRank } from '../message-finder.ts';

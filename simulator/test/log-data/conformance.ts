@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
-import { textOf } from '../../body.ts';
+import { textOf } from '../../base/body.ts';
+import { PieceMemory, pieceBytes } from '../../base/piece-memory.ts';
 import type { JsonPage, LogData, MatchListener, SearchRange } from '../../log-data/log-data.ts';
-import { PieceMemory, pieceBytes } from '../../piece-memory.ts';
 import type { MessageFilter, MessageRow } from '../../query/row.ts';
 import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 

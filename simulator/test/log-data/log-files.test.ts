@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
-import { textOf } from '../../body.ts';
+import { textOf } from '../../base/body.ts';
 import type { FieldCase } from '../../log-data/field-case.ts';
 import type { LogData } from '../../log-data/log-data.ts';
 import { LogFileError, LogFiles } from '../../log-data/stored/log-files.ts';

@@ -1,6 +1,6 @@
 /** Tests generated messages: their number, sizes and variety. */
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../../body.ts';
+import { textOf } from '../../base/body.ts';
 import type { FieldCase } from '../../log-data/field-case.ts';
 import type { MessageSearch } from '../../log-data/log-data.ts';
 import { madeUpData } from '../../log-data/made-up/made-up-data.ts';

@@ -1,6 +1,6 @@
 /** The simplest possible search, on a list of messages. Tests compare all other searches with it. */
 
-import { textOf } from '../../body.ts';
+import { textOf } from '../../base/body.ts';
 import type { LogData, MessageSearch, SearchRange } from '../../log-data/log-data.ts';
 import type { MessageFilter, MessageRow } from '../../query/row.ts';
 

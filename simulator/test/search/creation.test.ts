@@ -1,8 +1,8 @@
 /** Tests the creation of search jobs: valid request bodies, answers, and the order of errors. */
 import { describe, expect, test } from 'vitest';
-import type { SearchScenario } from '../../search/search-scenario.ts';
+import type { SearchScenario } from '../../scenario/search-scenario.ts';
+import { hour, type JobFields, SearchingService } from '../searching-service.ts';
 import { startMs } from '../simulated-service.ts';
-import { hour, type JobFields, SearchingService } from './searching-service.ts';
 
 const rangeOf = (order: JobFields, search: SearchScenario = {}) => {
   const service = new SearchingService({ search });

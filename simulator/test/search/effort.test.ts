@@ -1,7 +1,7 @@
 /** Tests that a search in many short steps finds the same messages as a search in one long step. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { textOf } from '../../body.ts';
+import { textOf } from '../../base/body.ts';
 import { Effort } from '../../log-data/effort.ts';
 import type { LogData } from '../../log-data/log-data.ts';
 import { madeUpData } from '../../log-data/made-up/made-up-data.ts';
@@ -9,8 +9,8 @@ import { madeUpSettings } from '../../log-data/made-up/made-up-settings.ts';
 import { LogFiles } from '../../log-data/stored/log-files.ts';
 import { parseQuery } from '../../query/query.ts';
 import { SearchResults } from '../../search/search-results.ts';
+import { hour, SearchingService } from '../searching-service.ts';
 import { startMs } from '../simulated-service.ts';
-import { hour, SearchingService } from './searching-service.ts';
 
 const second = 1_000;
 const fromMs = Date.UTC(2026, 0, 1);

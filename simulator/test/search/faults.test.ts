@@ -1,8 +1,8 @@
 /** Tests each kind of fault with each operation on search jobs. */
 import { describe, expect, test } from 'vitest';
-import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario.ts';
+import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario/scenario.ts';
+import { type RequestedJob, SearchingService } from '../searching-service.ts';
 import type { RequestOptions } from '../simulated-service.ts';
-import { type RequestedJob, SearchingService } from './searching-service.ts';
 
 type JobOperation = 'createJob' | 'getJob' | 'listMessages' | 'listRecords' | 'deleteJob';
 const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;

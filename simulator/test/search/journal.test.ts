@@ -1,8 +1,8 @@
 /** Tests the journal's entries for requests about search jobs, and the reasons for errors in these entries. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../scenario.ts';
-import type { SearchScenario } from '../../search/search-scenario.ts';
-import { jobs, minute, RequestedJob, SearchingService } from './searching-service.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
+import type { SearchScenario } from '../../scenario/search-scenario.ts';
+import { jobs, minute, RequestedJob, SearchingService } from '../searching-service.ts';
 
 const page = '/messages?offset=0&limit=1';
 const reasons = (service: SearchingService) => service.journal.map(({ status, why }) => [status, why]);

@@ -1,8 +1,8 @@
 /** Tests when search jobs end, which requests may access them, and how many may be active. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../scenario.ts';
-import type { SearchScenario } from '../../search/search-scenario.ts';
-import { cookieOf, type JobFields, minute, RequestedJob, SearchingService } from './searching-service.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
+import type { SearchScenario } from '../../scenario/search-scenario.ts';
+import { cookieOf, type JobFields, minute, RequestedJob, SearchingService } from '../searching-service.ts';
 
 const second = 1_000;
 const start = (search: SearchScenario = {}, order: JobFields = {}, scenario: Scenario = {}) => {

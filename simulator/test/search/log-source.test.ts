@@ -1,12 +1,12 @@
 /** Tests the scenario's member `logs`: its messages, and errors for invalid values. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../scenario.ts';
-import { ScenarioError } from '../../scenario-error.ts';
+import type { LogScenario } from '../../scenario/log-scenario.ts';
+import { parseMoment } from '../../scenario/log-scenario.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
+import { ScenarioError } from '../../scenario/scenario-error.ts';
 import { parseScenario } from '../../scenario-file.ts';
-import type { LogScenario } from '../../search/log-scenario.ts';
-import { parseMoment } from '../../search/log-scenario.ts';
+import { cookieOf, jobs } from '../searching-service.ts';
 import { SimulatedService, startMs } from '../simulated-service.ts';
-import { cookieOf, jobs } from './searching-service.ts';
 
 const hourMs = 3_600_000;
 const quick: Scenario = { search: { notStartedFor: '0s', duration: '0s' } };

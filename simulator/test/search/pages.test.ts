@@ -1,9 +1,9 @@
 /** Tests pages of messages and of records. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../scenario.ts';
-import type { PageScenario, SearchScenario } from '../../search/search-scenario.ts';
-import type { Message } from './row-data.ts';
-import { hour, type JobFields, minute, SearchingService } from './searching-service.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
+import type { PageScenario, SearchScenario } from '../../scenario/search-scenario.ts';
+import type { Message } from '../row-data.ts';
+import { hour, type JobFields, minute, SearchingService } from '../searching-service.ts';
 
 const done = (
   order: JobFields = {},

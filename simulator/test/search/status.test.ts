@@ -2,10 +2,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
-import type { Scenario } from '../../scenario.ts';
-import type { SearchScenario } from '../../search/search-scenario.ts';
-import type { Message } from './row-data.ts';
-import { everyMinute, hour, type JobFields, minute, type RequestedJob, SearchingService } from './searching-service.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
+import type { SearchScenario } from '../../scenario/search-scenario.ts';
+import type { Message } from '../row-data.ts';
+import {
+  everyMinute,
+  hour,
+  type JobFields,
+  minute,
+  type RequestedJob,
+  SearchingService,
+} from '../searching-service.ts';
 
 interface Bucket {
   readonly startTimestamp: number;

@@ -1,6 +1,6 @@
 /** Kills the operator during upgrades, or loses answers. No collector may be upgraded twice (U15). */
 import { describe, expect } from 'vitest';
-import type { FaultScenario } from '../../../simulator/scenario.ts';
+import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';
 import { expectPromiseKept } from './oracles.ts';
 import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulator.ts';

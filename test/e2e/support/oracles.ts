@@ -1,6 +1,6 @@
 /** Checks of the requests that the simulator received. They apply to the requests of every test. */
 import { expect } from 'vitest';
-import type { JournalEntry } from '../../../simulator/journal.ts';
+import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
 import { isPost, type Tenant } from './simulator.ts';
 

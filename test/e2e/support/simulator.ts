@@ -1,8 +1,8 @@
 /** Runs one `logfleet simulate` for all tests of a file. Each test has its own user and collectors. */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
-import type { JournalEntry } from '../../../simulator/journal.ts';
-import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import type { JournalEntry } from '../../../simulator/requests/journal.ts';
+import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { CollectorSnapshot, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
 import { Program } from './program.ts';
 

@@ -1,6 +1,6 @@
 /** Compares the output of `logfleet plan` with the rollout that follows. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook } from '../../../src/cli/plan/planner.ts';
 import type { RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { nowhere, openPlace, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';

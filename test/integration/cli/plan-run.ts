@@ -1,7 +1,7 @@
 /** Runs `logfleet plan` on a folder of manifests, against a simulated service. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { nowhere, type OpenPlace } from '../../../src/cli/plan/plan-place.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';

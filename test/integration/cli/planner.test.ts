@@ -1,6 +1,6 @@
 /** Tests how `logfleet plan` predicts rollouts with several policies, user actions and failures. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook, Planned } from '../../../src/cli/plan/planner.ts';

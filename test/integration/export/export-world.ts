@@ -1,7 +1,7 @@
 /** Simulates the whole operator with one export into a destination in memory. */
 import { gunzipSync } from 'node:zlib';
-import type { Scenario } from '../../../simulator/scenario.ts';
-import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -3,8 +3,8 @@
  * realistic values.
  */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
-import type { Message } from '../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { Message } from '../../../simulator/test/row-data.ts';
 import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;

@@ -1,7 +1,7 @@
 /** Tests exports whose rows are checked by aggregations (E6). */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
-import type { Message } from '../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { Message } from '../../../simulator/test/row-data.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 import { type Row, small } from './lies/corpus.ts';
 import { LyingService } from './lies/lying-service.ts';

@@ -1,6 +1,6 @@
 /** Tests how many bytes the service scans for an export, as a multiple of one search of the whole range. */
 import { expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { ExportWorld, evenly } from './export-world.ts';
 
 /** Exports 6,000 rows, and returns the bytes that the service scanned for the export. */

@@ -1,6 +1,6 @@
 /** Tests the condition of a policy after each mistake of a user, and after its correction. */
 import { describe, expect, test } from 'vitest';
-import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../../support/world.ts';
 
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 /** A version breaks 30 % of 5,000 collectors. A canary stage of 50 collectors detects this. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 

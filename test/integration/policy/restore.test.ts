@@ -1,6 +1,6 @@
 /** Restores a backup that is an hour old. No upgrade runs twice, and a stopped rollout stays stopped (U1). */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,6 +1,6 @@
 /** Tests pairs of rollout rules whose effect depends on the order of events. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,5 +1,5 @@
 /** Simulates the whole operator with one policy and a few collectors. */
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 

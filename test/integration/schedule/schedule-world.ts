@@ -1,7 +1,7 @@
 /** Simulates the whole operator with one schedule, and a destination in memory. */
 
-import type { Scenario } from '../../../simulator/scenario.ts';
-import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { TimeRange } from '../../../src/api/time-range.ts';

@@ -1,8 +1,8 @@
 /** Tests the service client over real TLS against the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
-import type { FaultScenario } from '../../../simulator/scenario.ts';
+import type { JournalEntry } from '../../../simulator/requests/journal.ts';
+import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { type SimulatorServer, startServer } from '../../../simulator/server.ts';
 import { Accounts } from '../../../src/account/accounts.ts';
 import { systemClock } from '../../../src/base/clock.ts';

@@ -2,8 +2,8 @@
  * Simulates rollouts with a message analysis, and compares each result with the collectors that really stopped sending
  * logs.
  */
-import { drawFor } from '../../../simulator/chance.ts';
-import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import { drawFor } from '../../../simulator/base/chance.ts';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { World } from '../../support/world.ts';

@@ -1,5 +1,5 @@
 /** Plans of simulated exports. Each plan triggers one special case, such as a killed process or a low row limit. */
-import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
+import type { SearchScenario } from '../../../simulator/scenario/search-scenario.ts';
 import { Chance } from '../chance.ts';
 import {
   aggregated,

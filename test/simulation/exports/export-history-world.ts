@@ -1,7 +1,7 @@
 /** Simulates one export: the service, the destination and the operator's processes. */
 
-import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
+import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
 import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';

@@ -1,6 +1,6 @@
 /** Draws the plan of one simulated export from a seed. */
-import type { Scenario } from '../../../simulator/scenario.ts';
-import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { SearchScenario } from '../../../simulator/scenario/search-scenario.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { Chance } from '../chance.ts';
 import { type ApiFaultPlan, planApiFaults } from '../planned-faults.ts';

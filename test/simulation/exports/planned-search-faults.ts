@@ -1,5 +1,5 @@
 /** Plans request faults between an export and the service. All faults end before a given time. */
-import type { FaultScenario } from '../../../simulator/scenario.ts';
+import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import type { Chance } from '../chance.ts';
 
 export function planSearchFaults(chance: Chance, calmAtMs: number): Record<string, FaultScenario> {

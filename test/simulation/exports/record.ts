@@ -1,6 +1,6 @@
 /** Record of a simulated export, in which the checks look for broken rules. */
 
-import type { JournalEntry } from '../../../simulator/journal.ts';
+import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';

@@ -1,7 +1,7 @@
 /** Tests an export of a millisecond with more rows than one search returns (E4). */
 import { describe, expect, test } from 'vitest';
-import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
-import type { Message } from '../../../simulator/test/search/row-data.ts';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { Message } from '../../../simulator/test/row-data.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 

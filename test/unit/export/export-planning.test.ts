@@ -1,7 +1,7 @@
 /** Tests the start of an export: its plan, its requests, and the search job that it leaves open. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
-import { RowData } from '../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';

@@ -1,6 +1,6 @@
 /** Tests interval searches that continue with a search job that was opened to plan the export. */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../simulator/scenario.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
 
 const limited = (more: Scenario['search'] = {}): Scenario => ({

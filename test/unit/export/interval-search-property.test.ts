@@ -1,8 +1,8 @@
 /** Tests with random messages and faults that interval searches export every row exactly once. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
-import type { Message } from '../../../simulator/test/search/row-data.ts';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { Message } from '../../../simulator/test/row-data.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PageScenario } from '../../../simulator/search/search-scenario.ts';
+import type { PageScenario } from '../../../simulator/scenario/search-scenario.ts';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
 import { JobPages } from '../../../src/export/search/job-pages.ts';

@@ -1,8 +1,8 @@
 /** Provides what the test of an interval search needs: a simulated service, and a destination in memory. */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
-import type { Scenario } from '../../../simulator/scenario.ts';
-import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';

@@ -1,11 +1,11 @@
 /** Connects the client to a simulated service in the same process. Requests pass a real request budget. */
 
 import { InProcessService } from '../../../simulator/in-process.ts';
-import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
-import type { Scenario } from '../../../simulator/scenario.ts';
-import { RowData } from '../../../simulator/test/search/row-data.ts';
+import type { JournalEntry } from '../../../simulator/requests/journal.ts';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { RowData } from '../../../simulator/test/row-data.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';

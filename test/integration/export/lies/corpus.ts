@@ -1,5 +1,5 @@
 /** Rows of a log service that gives false answers. Some rows have the same message time. */
-import type { Message } from '../../../../simulator/test/search/row-data.ts';
+import type { Message } from '../../../../simulator/test/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 
 /** Fields of a message or of an aggregation row. */

@@ -5,7 +5,7 @@
  * - `noticed`: the status says that the exported rows are not confirmed.
  * - `undetectable`: the files contain wrong rows that no check can find. docs/exports.md lists these lies.
  */
-import type { Scenario } from '../../../../simulator/scenario.ts';
+import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';
 import { type Corpus, denseMs, fromMs, large, type Row, small, toMs } from './corpus.ts';
 import { type JobStatus, type Lie, timeOf } from './lying-service.ts';

@@ -1,7 +1,7 @@
 /** Damages manifests at each point of a rollout: no upgrade starts, and no state is lost (D1 to D5). */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Scenario } from '../../../../simulator/scenario.ts';
+import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { shareOf } from '../../../support/random-runs.ts';
 import { DirectoryWorld } from './directory-world.ts';

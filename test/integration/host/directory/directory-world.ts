@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Scenario } from '../../../../simulator/scenario.ts';
+import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';

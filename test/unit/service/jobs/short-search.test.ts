@@ -1,7 +1,7 @@
 /** Tests how many status requests a short search needs (sections 2.3 and 3.1 of the service's specification, B4). */
 import { describe, expect, test } from 'vitest';
-import type { Scenario } from '../../../../simulator/scenario.ts';
-import { RowData } from '../../../../simulator/test/search/row-data.ts';
+import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
+import { RowData } from '../../../../simulator/test/row-data.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
 describe('a search of at most ten seconds takes two status requests for any distribution of its messages', () => {

@@ -1,6 +1,6 @@
 /** Tests search jobs from creation to end on the simulated service. */
 import { describe, expect, test } from 'vitest';
-import type { FaultScenario, Scenario } from '../../../../simulator/scenario.ts';
+import type { FaultScenario, Scenario } from '../../../../simulator/scenario/scenario.ts';
 import type { LogfleetError } from '../../../../src/base/errors.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../../../src/service/jobs/search-job.ts';

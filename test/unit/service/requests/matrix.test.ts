@@ -1,6 +1,6 @@
 /** Tests each operation of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). */
 import { describe, expect, test } from 'vitest';
-import type { FaultScenario } from '../../../../simulator/scenario.ts';
+import type { FaultScenario } from '../../../../simulator/scenario/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import { jobOperations, type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';

@@ -1,9 +1,9 @@
 /** Tests accounts, the request budget, the client and the simulated service together. */
 import { expect, test } from 'vitest';
 import { InProcessService } from '../../../../simulator/in-process.ts';
-import type { JournalEntry } from '../../../../simulator/journal.ts';
 import { ServiceModel } from '../../../../simulator/model.ts';
-import type { Scenario } from '../../../../simulator/scenario.ts';
+import type { JournalEntry } from '../../../../simulator/requests/journal.ts';
+import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';

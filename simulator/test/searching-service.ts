@@ -1,7 +1,7 @@
 /** The simulated service with log messages, and a client that stores cookies. */
-import type { Scenario } from '../../scenario.ts';
-import { type Reply, type RequestOptions, SimulatedService, startMs } from '../simulated-service.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 import { type Message, RowData } from './row-data.ts';
+import { type Reply, type RequestOptions, SimulatedService, startMs } from './simulated-service.ts';
 
 export const jobs = '/api/v1/search/jobs';
 export const minute = 60_000;

@@ -2,7 +2,7 @@
  * A simulated collector. Its properties come from the scenario. Its `Condition`, such as the version, changes during a
  * run.
  */
-import type { CollectorProperties } from '../scenario.ts';
+import type { CollectorProperties } from '../scenario/scenario.ts';
 
 /** Properties of a simulated collector that change during a run, such as the version. */
 export interface Condition {

@@ -1,6 +1,7 @@
 /** The part of a scenario about search jobs. */
-import { duration, durationRange, flag, listOf, object, oneOf, positive } from '../schema-parts.ts';
-import type { DurationRange } from '../span.ts';
+
+import type { DurationRange } from '../base/span.ts';
+import { duration, durationRange, flag, listOf, object, oneOf, positive } from './schema-parts.ts';
 
 export interface SearchScenario {
   /** Duration of the state GATHERING RESULTS. */

@@ -2,8 +2,8 @@
  * Pages of the list of upgradable collectors. The list is filtered and sorted again only when the fleet has changed.
  */
 import { parseBuildVersion } from '../../src/base/build-version.ts';
-import { drawFor } from '../chance.ts';
-import type { AccessKey, Settings } from '../settings.ts';
+import { drawFor } from '../base/chance.ts';
+import type { AccessKey, Settings } from '../scenario/settings.ts';
 import type { Condition, SimulatedCollector } from './collector.ts';
 import type { SimulatedFleet } from './fleet.ts';
 

@@ -1,5 +1,5 @@
 /** Converts durations of a scenario to ms, and draws durations from ranges. */
-import { parseDuration } from '../src/base/duration.ts';
+import { parseDuration } from '../../src/base/duration.ts';
 
 export interface Span {
   readonly minMs: number;

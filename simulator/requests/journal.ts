@@ -1,5 +1,10 @@
 /** Journal of the simulated service, with one entry for each finished request. */
-import type { JobEnd } from './search/search-job.ts';
+
+/**
+ * Why a search job ended. `silence`: it got no requests. `timeout`: it reached its maximum age. `deleted`: a client
+ * deleted it. `fault`: a fault of the scenario ended it.
+ */
+export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 /**
  * Detailed reason for an error answer:

@@ -1,8 +1,8 @@
 /**
  * A realistic mixed fleet of web servers, databases and desktops. Some collectors are offline, and some upgrades fail.
  */
-import { drawFor } from '../chance.ts';
-import type { CollectorGroup, Scenario } from '../scenario.ts';
+import { drawFor } from '../base/chance.ts';
+import type { CollectorGroup, Scenario } from '../scenario/scenario.ts';
 
 const oldVersions = ['19.253-26', '19.288-4', '19.318-6', '19.361-20', '19.404-12'] as const;
 const targetVersion = '19.500-1';

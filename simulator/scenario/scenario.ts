@@ -2,9 +2,10 @@
  * Scenarios. A scenario defines the simulated service: its collectors, log messages, limits and faults. All members are
  * optional. Durations are Go strings (`1h30m`). Ids beyond 2^53 are strings.
  */
-import type { LogScenario } from './search/log-scenario.ts';
-import type { SearchScenario } from './search/search-scenario.ts';
-import type { DurationRange } from './span.ts';
+
+import type { DurationRange } from '../base/span.ts';
+import type { LogScenario } from './log-scenario.ts';
+import type { SearchScenario } from './search-scenario.ts';
 
 export const operations = [
   'listCollectors',

@@ -1,4 +1,6 @@
 /** The JSON Schema of a scenario. It refuses unknown members, so that misspelled names are found. */
+
+import { logSchema } from './log-scenario.ts';
 import { faultKinds, maxGroupCount, maxMessagesPerMinute, omittableMembers, operations } from './scenario.ts';
 import {
   aboveZero,
@@ -18,8 +20,7 @@ import {
   version,
   whole,
 } from './schema-parts.ts';
-import { logSchema } from './search/log-scenario.ts';
-import { searchSchema } from './search/search-scenario.ts';
+import { searchSchema } from './search-scenario.ts';
 
 const members = { ...count, maximum: maxGroupCount, description: `a whole number from 0 to ${maxGroupCount}` } as const;
 

@@ -1,7 +1,7 @@
 /** Log data in a scenario: from files, or generated. */
 import { parseDuration } from '../../src/base/duration.ts';
 import { type FieldCase, fieldCases } from '../log-data/field-case.ts';
-import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from '../schema-parts.ts';
+import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from './schema-parts.ts';
 
 /**
  * A time in a scenario:

@@ -1,7 +1,7 @@
 /** An answer of the simulated service: status, headers, body, and its delivery to the client. */
-import type { Body } from './body.ts';
+import type { Body } from '../base/body.ts';
+import type { Settings } from '../scenario/settings.ts';
 import type { Why } from './journal.ts';
-import type { Settings } from './settings.ts';
 
 /**
  * How the simulator sends an answer:

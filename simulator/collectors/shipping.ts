@@ -1,10 +1,10 @@
 /** Log messages that the collectors send. Their number depends on settings, build and contact. */
-import { drawFor } from '../chance.ts';
+import { drawFor } from '../base/chance.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { shippedData } from '../log-data/shipped/shipped-data.ts';
 import { maxStreams } from '../log-data/shipped/shipped-rows.ts';
 import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
-import type { Settings, ShippingFault } from '../settings.ts';
+import type { Settings, ShippingFault } from '../scenario/settings.ts';
 import { hostNameOf, type SimulatedCollector } from './collector.ts';
 
 /** Length in ms of the period before the start of the service for which messages exist. */

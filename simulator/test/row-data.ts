@@ -1,7 +1,7 @@
 /** Simple log data for tests: a list of messages. */
-import type { JsonPage, LogData, MatchListener, MessageSearch, SearchRange } from '../../log-data/log-data.ts';
-import { messageFields } from '../../query/message-fields.ts';
-import type { MessageFilter, MessageRow } from '../../query/row.ts';
+import type { JsonPage, LogData, MatchListener, MessageSearch, SearchRange } from '../log-data/log-data.ts';
+import { messageFields } from '../query/message-fields.ts';
+import type { MessageFilter, MessageRow } from '../query/row.ts';
 
 /**
  * A message of a test. `at` is the message time in ms since the epoch. `received` is the receipt time, which defaults

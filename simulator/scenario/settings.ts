@@ -2,7 +2,8 @@
  * Settings of the simulator: a scenario with default values for all absent members. The defaults follow
  * docs/service.md. If the service's documentation is ambiguous, they follow section 10.2 of that file.
  */
-import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
+import { compareBuildVersions, parseBuildVersion } from '../../src/base/build-version.ts';
+import { durationMs, type Span, spanOf } from '../base/span.ts';
 import type {
   BuildScenario,
   ErrorScenario,
@@ -15,8 +16,7 @@ import type {
   TaskScenario,
   UpgradeScenario,
 } from './scenario.ts';
-import { type SearchSettings, searchSettings } from './search/search-settings.ts';
-import { durationMs, type Span, spanOf } from './span.ts';
+import { type SearchSettings, searchSettings } from './search-settings.ts';
 
 export interface AccessKey {
   readonly user: string;

@@ -1,5 +1,5 @@
 /** JSON merge patches (RFC 7396). `null` removes a member, and other values replace it. */
-import { isRecord } from '../src/base/record.ts';
+import { isRecord } from '../../src/base/record.ts';
 
 /** Returns a patched copy of the target. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

@@ -1,5 +1,5 @@
 /** An invalid scenario. Each problem has a place, a reason and a remedy. */
-import { LogfleetError } from '../src/base/errors.ts';
+import { LogfleetError } from '../../src/base/errors.ts';
 
 export interface ScenarioProblem {
   /** Path of the invalid value in the scenario, as member names and list indices. */

@@ -2,8 +2,9 @@
  * Search settings, with default values for all absent members. The defaults follow docs/service.md. If the service's
  * documentation is ambiguous, they follow section 10.2 of that file.
  */
+
+import { durationMs, type Span, spanOf } from '../base/span.ts';
 import { defaultMb } from '../query/aggregation-memory.ts';
-import { durationMs, type Span, spanOf } from '../span.ts';
 import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } from './search-scenario.ts';
 
 type Switches = Pick<

@@ -2,9 +2,9 @@
  * All collectors of the simulated service. A new scenario affects only collectors whose definition has changed. Ids are
  * never reused.
  */
-import { matchesGlob } from '../glob.ts';
-import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario.ts';
-import { durationMs } from '../span.ts';
+import { matchesGlob } from '../base/glob.ts';
+import { durationMs } from '../base/span.ts';
+import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario/scenario.ts';
 import { SimulatedCollector } from './collector.ts';
 
 const dayMs = 86_400_000;

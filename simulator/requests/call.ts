@@ -1,8 +1,9 @@
 /** A request to the simulated service, and its outcome. */
+
+import type { SimulatedCollector } from '../collectors/collector.ts';
+import type { SimulatedOperation } from '../scenario/scenario.ts';
+import type { AccessKey, Fault, Settings } from '../scenario/settings.ts';
 import type { ErrorAnswer, ServiceAnswer } from './answer.ts';
-import type { SimulatedOperation } from './scenario.ts';
-import type { AccessKey, Fault, Settings } from './settings.ts';
-import type { SimulatedCollector } from './upgrades/collector.ts';
 
 export interface ServiceRequest {
   readonly method: string;
