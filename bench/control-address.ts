@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
-import type { Ready } from './simulator-process.ts';
+import type { SimulatorAddress } from './simulator-process.ts';
 
 /** Applies `patch` to the simulator's scenario, if given. Returns the simulator's state. */
-export async function simulatorState(ready: Ready, patch?: Scenario): Promise<SimulatorState> {
+export async function simulatorState(ready: SimulatorAddress, patch?: Scenario): Promise<SimulatorState> {
   const dispatcher = new Agent({ connect: { ca: readFileSync(ready.caFile) }, bodyTimeout: 0, headersTimeout: 0 });
   const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;
   const address = `${ready.controlURL}/state`;

@@ -5,7 +5,7 @@ import { type ManyFigures, measureMany } from './many/measure.ts';
 import { populationNames, populations } from './many/populations.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 
-export interface BenchOptions {
+export interface ManyBenchOptions {
   readonly resources: number;
   readonly json: boolean;
   readonly only?: readonly string[];
@@ -31,7 +31,7 @@ const goals = {
   noticedSeconds: 5,
 } as const;
 
-export async function benchMany({ only, json, ...options }: BenchOptions): Promise<void> {
+export async function benchMany({ only, json, ...options }: ManyBenchOptions): Promise<void> {
   const wants = wantedParts(populationNames, only);
   if (!wants) return;
   if (options.profiles !== undefined) mkdirSync(options.profiles, { recursive: true });

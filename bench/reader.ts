@@ -19,7 +19,7 @@ export function scenarioWith(logs: LogScenario): Scenario {
   };
 }
 
-export class Reader {
+export class SimulatorReader {
   readonly #pool: Pool;
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;

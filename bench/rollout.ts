@@ -20,7 +20,7 @@ import {
 } from './rollout/sections.ts';
 import type { RolloutCase, RolloutFigures } from './rollout/virtual-rollout.ts';
 
-export interface BenchOptions {
+export interface RolloutBenchOptions {
   readonly quick: boolean;
   readonly full: boolean;
   readonly json: boolean;
@@ -63,7 +63,7 @@ const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
 
-export async function benchRollout(options: BenchOptions): Promise<void> {
+export async function benchRollout(options: RolloutBenchOptions): Promise<void> {
   const wants = wantedParts(parts, options.only);
   if (!wants) return;
   const extent = options.quick ? quick : options.full ? full : usual;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
 
 /** Line that the simulator prints when it is ready. */
-export interface Ready {
+export interface SimulatorAddress {
   readonly baseURL: string;
   readonly caFile: string;
   readonly accessId: string;
@@ -16,7 +16,7 @@ export interface Ready {
   readonly controlURL: string;
 }
 
-export interface SimulatorProcess extends Ready {
+export interface SimulatorProcess extends SimulatorAddress {
   readonly child: ChildProcess;
   readonly pid: number;
   stop(): Promise<void>;
@@ -36,7 +36,12 @@ export async function startSimulator(
   if (journal !== undefined) args.push('--journal', journal);
   const child = spawn(process.execPath, [mainProgram, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
-  return { ...(JSON.parse(line as string) as Ready), child, pid: child.pid as number, stop: () => ended(child) };
+  return {
+    ...(JSON.parse(line as string) as SimulatorAddress),
+    child,
+    pid: child.pid as number,
+    stop: () => ended(child),
+  };
 }
 
 export async function ended(child: ChildProcess): Promise<void> {

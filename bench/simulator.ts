@@ -6,9 +6,9 @@ import { Pool } from 'undici';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
 import { processorSeconds, residentMiB } from './process-figures.ts';
 import { benchPages } from './simulator/pages.ts';
-import { type Ready, startSimulator } from './simulator-process.ts';
+import { type SimulatorAddress, startSimulator } from './simulator-process.ts';
 
-interface Case {
+interface RequestCase {
   readonly name: string;
   readonly requests: number;
   readonly request: (index: number) => { method: 'GET' | 'POST'; path: string; body?: string };
@@ -18,7 +18,7 @@ const collectors = 100_000;
 const firstId = 100_000_001;
 const listPath = '/v1/collectors/upgrades/collectors';
 
-const cases: readonly Case[] = [
+const cases: readonly RequestCase[] = [
   {
     name: 'tasks created',
     requests: 20_000,
@@ -52,7 +52,7 @@ const scenario: Scenario = {
   groups: { web: { count: collectors, name: 'web-######', version: '19.400-1' } },
 };
 
-async function measure(pool: Pool, { requests, request }: Case, ready: Ready, pid: number) {
+async function measure(pool: Pool, { requests, request }: RequestCase, ready: SimulatorAddress, pid: number) {
   const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;
   const headers = { authorization, accept: 'application/json', 'content-type': 'application/json' };
   const base = new URL(ready.baseURL).pathname;

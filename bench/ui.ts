@@ -3,7 +3,7 @@ import { type Line, percentile, renderSections } from './figures.ts';
 import { type Machine, machineLine, thisMachine } from './parts.ts';
 import { measureUi, type UiFigures } from './ui/measure.ts';
 
-export interface BenchOptions {
+export interface UiBenchOptions {
   readonly resources: number;
   readonly json: boolean;
 }
@@ -13,7 +13,7 @@ const count = new Intl.NumberFormat('en-US');
 /** Targets for a page with ten thousand resources. */
 const goals = { resources: 10_000, firstRowsMs: 300, changeMs: 1_000 } as const;
 
-export async function benchUi({ resources, json }: BenchOptions): Promise<void> {
+export async function benchUi({ resources, json }: UiBenchOptions): Promise<void> {
   const machine = thisMachine();
   console.error(`creating ${count.format(resources)} exports on an API server ...`);
   const figures = await measureUi(resources);

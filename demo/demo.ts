@@ -15,7 +15,7 @@ import { type CommandContext, exitStatus } from '../src/cli/command/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { paintWith } from '../src/cli/render/text.ts';
 import { renderExportIntroduction, renderIntroduction, renderReport, renderStop, renderSuggestions } from './report.ts';
-import { SimulatedService } from './simulated-service.ts';
+import { DemoService } from './simulated-service.ts';
 
 const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
@@ -84,7 +84,7 @@ async function withService(
 ): Promise<number> {
   const { stdout, signal } = context;
   const paint = paintWith(stdout.colour);
-  const service = await SimulatedService.start({ scenario: join(checkout, scenario), journal, signal });
+  const service = await DemoService.start({ scenario: join(checkout, scenario), journal, signal });
   try {
     const before = await service.state();
     stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);

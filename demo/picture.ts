@@ -5,7 +5,7 @@ import type { Output } from '../src/cli/command/context.ts';
 import { processContext } from '../src/cli/process-context.ts';
 import { runDemo } from './demo.ts';
 import { renderSvg } from './screen-svg.ts';
-import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
+import { TerminalScreen, type TextRun, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
@@ -14,7 +14,7 @@ const shownShare = 0.35;
 /** Fraction of the export's time range that is complete when the picture of the export is taken. */
 const shownCoverage = 0.6;
 
-type Rows = readonly (readonly Run[])[];
+type Rows = readonly (readonly TextRun[])[];
 
 interface Moment {
   readonly rows: Rows;

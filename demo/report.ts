@@ -13,7 +13,7 @@ import { collectorStates } from '../src/cli/render/bars.ts';
 import { renderTable } from '../src/cli/render/table.ts';
 import { type Paint, renderExamples, widthOf, wrap } from '../src/cli/render/text.ts';
 
-export interface Findings {
+export interface DemoFindings {
   readonly before: SimulatorState;
   readonly after: SimulatorState;
   /** Requests that the log service received during the demo. */
@@ -54,7 +54,7 @@ export function renderExportIntroduction(manifest: string, paint: Paint): readon
 }
 
 /** Returns the report, at most `width` columns wide. */
-export function renderReport(found: Findings, width: number, paint: Paint): readonly string[] {
+export function renderReport(found: DemoFindings, width: number, paint: Paint): readonly string[] {
   const room = width - margin.length;
   return [
     paint('bold', 'What happened'),
@@ -70,7 +70,7 @@ export function renderReport(found: Findings, width: number, paint: Paint): read
 }
 
 /** Returns a table of the rollouts, oldest first. */
-function renderRollouts({ policy }: Findings): readonly string[] {
+function renderRollouts({ policy }: DemoFindings): readonly string[] {
   const rows = (policy.status?.history ?? [])
     .toReversed()
     .map((record) => [
@@ -83,7 +83,7 @@ function renderRollouts({ policy }: Findings): readonly string[] {
 }
 
 /** Renders the numbers of collectors by version, before and after the demo. */
-function renderVersions({ before, after }: Findings): readonly string[] {
+function renderVersions({ before, after }: DemoFindings): readonly string[] {
   const was = countVersions(before);
   const is = countVersions(after);
   const versions = [...new Set([...was.keys(), ...is.keys()])].sort(oldestFirst);
@@ -108,7 +108,7 @@ function oldestFirst(left: string, right: string): number {
   return Number(rightVersion !== undefined) - Number(leftVersion !== undefined);
 }
 
-function renderStates(found: Findings, width: number, paint: Paint): readonly string[] {
+function renderStates(found: DemoFindings, width: number, paint: Paint): readonly string[] {
   const { collectors: counts, failureReasons = [], skippedReasons = [] } = found.policy.status ?? {};
   if (!counts) return ['The policy has not read its fleet.'];
   const notes: Partial<Record<keyof CollectorCounts, readonly string[]>> = {
@@ -127,12 +127,12 @@ function renderStates(found: Findings, width: number, paint: Paint): readonly st
   return [...states, ...renderCount(found).flatMap((line) => ['', ...wrap(line, width)])];
 }
 
-function renderCount({ policy: { status } }: Findings): readonly string[] {
+function renderCount({ policy: { status } }: DemoFindings): readonly string[] {
   const note = status && explainUpdated(status);
   return note === undefined ? [] : [`Updated ${status?.summary?.updated}: ${note}.`];
 }
 
-function updatedNote({ policy: { status } }: Findings): string {
+function updatedNote({ policy: { status } }: DemoFindings): string {
   const [canary] = status?.stages ?? [];
   return `first ${canary?.updated} in the canary, then the others`;
 }
@@ -141,7 +141,7 @@ function renderReason({ reason, count, examples = [] }: ReasonCount): string {
   return `${count} × ${reason}${renderExamples(examples, count)}`;
 }
 
-function renderRequests({ after, requests: all }: Findings): readonly string[] {
+function renderRequests({ after, requests: all }: DemoFindings): readonly string[] {
   const { tasksAccepted, maxPerSecond, maxInFlight, rejected429 } = after.counters;
   const tasks = after.tasks.filter(({ foreign }) => !foreign);
   const failed = tasks.filter(({ status }) => status === taskFailed).length;

@@ -1,5 +1,5 @@
 /** Renders rows of a terminal as an SVG. */
-import type { Run, Style } from './terminal-screen.ts';
+import type { Style, TextRun } from './terminal-screen.ts';
 
 const columnWidth = 8.4;
 const rowHeight = 18;
@@ -20,7 +20,7 @@ const colours: Readonly<Partial<Record<Style, string>>> = {
 };
 
 /** @param columns width of the terminal; longer rows are cut off */
-export function renderSvg(rows: readonly (readonly Run[])[], columns: number, title: string): string {
+export function renderSvg(rows: readonly (readonly TextRun[])[], columns: number, title: string): string {
   const width = Math.ceil(columns * columnWidth + 2 * margin);
   const height = rows.length * rowHeight + 2 * margin;
   const texts = rows.flatMap((row, index) => row.map((run) => renderRun(run, index)));
@@ -37,7 +37,7 @@ export function renderSvg(rows: readonly (readonly Run[])[], columns: number, ti
 }
 
 /** Renders a text as an SVG element of a fixed width, so that columns are aligned in every font. */
-function renderRun({ text, style, column }: Run, row: number): string {
+function renderRun({ text, style, column }: TextRun, row: number): string {
   const shown = text.trimEnd();
   const attributes = [
     `x="${round(margin + column * columnWidth)}"`,

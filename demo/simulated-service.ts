@@ -26,7 +26,7 @@ export interface SimulatedServiceOptions {
   readonly signal: AbortSignal;
 }
 
-export class SimulatedService {
+export class DemoService {
   readonly access: Access;
   readonly #child: ChildProcess;
   readonly #journal: string;
@@ -41,13 +41,13 @@ export class SimulatedService {
    * Starts the simulator, and resolves when it accepts requests. @throws Error if the simulator ends before that, or if
    * `signal` is aborted
    */
-  static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<SimulatedService> {
+  static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<DemoService> {
     const args = ['--scenario', scenario, '--journal', journal];
     const program = fileURLToPath(new URL('simulator.ts', import.meta.url));
     const child = fork(program, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
     try {
       const access = JSON.parse(await firstLine(child, signal)) as Access;
-      return new SimulatedService(child, access, journal);
+      return new DemoService(child, access, journal);
     } catch (error) {
       if (child.connected) child.disconnect();
       throw error;

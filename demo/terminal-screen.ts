@@ -9,7 +9,7 @@
 export type Style = '' | `${number}`;
 
 /** Adjacent characters with the same style. */
-export interface Run {
+export interface TextRun {
   readonly text: string;
   readonly style: Style;
   /** Column of the first character, counted from 0. */
@@ -46,7 +46,7 @@ export class TerminalScreen {
   }
 
   /** Returns the rows of the screen. Each row is a list of texts with one style, without trailing blanks. */
-  rows(): readonly (readonly Run[])[] {
+  rows(): readonly (readonly TextRun[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }
 
@@ -72,8 +72,8 @@ export class TerminalScreen {
   }
 }
 
-function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
-  const runs: Run[] = [];
+function runsOf(cells: readonly (Cell | undefined)[]): readonly TextRun[] {
+  const runs: TextRun[] = [];
   for (const [column, cell] of [...cells].entries()) {
     const { character, style } = cell ?? { character: ' ', style: '' };
     const last = runs.at(-1);
@@ -84,6 +84,6 @@ function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
 }
 
 /** Returns the text of a row without colours. */
-export function textOf(row: readonly Run[]): string {
+export function textOf(row: readonly TextRun[]): string {
   return row.reduce((line, { text, column }) => line.padEnd(column) + text, '').trimEnd();
 }

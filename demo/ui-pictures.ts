@@ -1,10 +1,10 @@
 /** `npm run demo:ui-pictures` makes the pictures of docs/ui.md in Chromium, from example resources. */
 import { writeFileSync } from 'node:fs';
-import { openPage, type Screen, showPage, startBrowser } from '../test/support/shown-page.ts';
+import { openPage, showPage, startBrowser, type Viewport } from '../test/support/shown-page.ts';
 import { exampleResources } from '../test/support/shown-resources.ts';
 import { chromiumProgram } from '../tools/installer/chromium.ts';
 
-interface Picture extends Screen {
+interface Picture extends Viewport {
   readonly file: string;
   /** Resource whose details are shown. */
   readonly id: string;

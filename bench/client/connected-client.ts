@@ -7,7 +7,7 @@ import { RequestBudget } from '../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../src/service/connect.ts';
 import type { SearchJobs } from '../../src/service/jobs/search-jobs.ts';
 import { everlastingRight } from '../../test/support/send-rights.ts';
-import type { Ready } from '../simulator-process.ts';
+import type { SimulatorAddress } from '../simulator-process.ts';
 
 export interface ConnectedClient {
   readonly jobs: SearchJobs;
@@ -15,7 +15,7 @@ export interface ConnectedClient {
 }
 
 /** Creates a client for a simulator. By default, `requestsPerSecond` is the rate that the service allows. */
-export function connectTo(simulator: Ready, requestsPerSecond?: number): ConnectedClient {
+export function connectTo(simulator: SimulatorAddress, requestsPerSecond?: number): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
   const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });
   if (requestsPerSecond !== undefined) budget.setRequestsPerSecond(requestsPerSecond);

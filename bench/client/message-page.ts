@@ -6,13 +6,13 @@
 /** Text of the generated messages: a line of a web server's log, a JSON event, or 256 KB of text. */
 export type MessageKind = 'line' | 'event' | 'long';
 
-export interface PageSize {
+export interface GeneratedPageSize {
   readonly messages: MessageKind;
   readonly pageBytes: number;
   readonly chunkBytes: number;
 }
 
-export class MessagePage {
+export class GeneratedPage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
@@ -24,7 +24,7 @@ export class MessagePage {
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
-  constructor({ messages, pageBytes, chunkBytes }: PageSize) {
+  constructor({ messages, pageBytes, chunkBytes }: GeneratedPageSize) {
     // The page repeats a few messages, because storing more messages would increase the measured memory.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);

@@ -4,7 +4,7 @@
  */
 import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
-import { MessagePage, type PageSize } from './message-page.ts';
+import { GeneratedPage, type GeneratedPageSize } from './message-page.ts';
 
 /**
  * How a page is read:
@@ -15,7 +15,7 @@ import { MessagePage, type PageSize } from './message-page.ts';
  */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
-export interface ScanCase extends PageSize {
+export interface ScanCase extends GeneratedPageSize {
   readonly reader: PageReader;
   /** Number of measured reads after the first read. */
   readonly rounds: number;
@@ -33,14 +33,14 @@ export interface ScanFigures extends ScanCase {
   readonly peakResidentMb: number;
 }
 
-const readers: Readonly<Record<PageReader, (page: MessagePage) => number | Promise<number>>> = {
+const readers: Readonly<Record<PageReader, (page: GeneratedPage) => number | Promise<number>>> = {
   rows: (page) => readRows(page, () => {}),
   parsedRows: (page) => readRows(page, (bytes) => JSON.parse(textOf(bytes))),
   wholePage: (page) => JSON.parse(Buffer.concat([...page.chunks()]).toString('utf8')).messages.length,
   streamParser: readStream,
 };
 
-function readRows(page: MessagePage, take: (bytes: Uint8Array) => void): number {
+function readRows(page: GeneratedPage, take: (bytes: Uint8Array) => void): number {
   const scanner = new PageScanner({ row: ({ bytes }) => take(bytes) });
   for (const chunk of page.chunks()) scanner.write(chunk);
   return scanner.end().rows;
@@ -54,7 +54,7 @@ function textOf(bytes: Uint8Array): string {
  * Reads a page with a streaming parser. The parser is imported only here, because it would increase the measured memory
  * of the other readers.
  */
-async function readStream(page: MessagePage): Promise<number> {
+async function readStream(page: GeneratedPage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');
   let rows = 0;
   const parser = new JSONParser({ paths: ['$.messages.*'], keepStack: false });
@@ -66,7 +66,7 @@ async function readStream(page: MessagePage): Promise<number> {
 }
 
 async function measure(one: ScanCase): Promise<ScanFigures> {
-  const page = new MessagePage(one);
+  const page = new GeneratedPage(one);
   let rows = 0;
   const speeds: number[] = [];
   for (let round = 0; round <= one.rounds; round++) {

@@ -3,7 +3,7 @@
  * '{"totalMb": …}'` prints the results as a line of JSON.
  */
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
-import type { Ready } from '../simulator-process.ts';
+import type { SimulatorAddress } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
@@ -28,7 +28,7 @@ export interface TransferFigures extends TransferCase {
 
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
-async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
+async function transfer(simulator: SimulatorAddress, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
   // The client has almost no request limit, because the benchmark measures only the transfer.
   const client = connectTo(simulator, 1_000);
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
@@ -67,6 +67,6 @@ async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Pr
 
 if (import.meta.main) {
   const [, , ready = '', one = ''] = process.argv;
-  console.log(JSON.stringify(await transfer(JSON.parse(ready) as Ready, JSON.parse(one) as TransferCase)));
+  console.log(JSON.stringify(await transfer(JSON.parse(ready) as SimulatorAddress, JSON.parse(one) as TransferCase)));
   process.exit();
 }

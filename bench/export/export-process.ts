@@ -18,9 +18,9 @@ import type { WorkLimits } from '../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { connectTo } from '../client/connected-client.ts';
-import type { Ready } from '../simulator-process.ts';
+import type { SimulatorAddress } from '../simulator-process.ts';
 
-export interface ExportOrder extends Ready {
+export interface ExportOrder extends SimulatorAddress {
   readonly query: string;
   readonly fromMs: number;
   readonly toMs: number;

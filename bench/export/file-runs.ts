@@ -10,14 +10,14 @@ import type { LogScenario } from '../../simulator/scenario/log-scenario.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { logMessages, newestLogMs, oldestLogMs } from '../log-page.ts';
 import { compileCache, processorSeconds } from '../process-figures.ts';
-import { Reader } from '../reader.ts';
+import { SimulatorReader } from '../reader.ts';
 import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import type { ExportOrder } from './export-process.ts';
 import type { PlainOrder } from './plain-process.ts';
 import { bytesIn, UsedMemory } from './used-memory.ts';
 import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process.ts';
 
-export interface Corpus {
+export interface MessageCorpus {
   readonly messages: number;
   /** Kind of the exported messages: random messages of the given size, or messages that compress like logs. */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
@@ -26,10 +26,10 @@ export interface Corpus {
 }
 
 /** Program that exports the messages: the operator's code, or a simple script (`plain`), which supports only NDJSON. */
-export type Way = 'export' | 'plain';
+export type ExportProgram = 'export' | 'plain';
 
 export interface FileRun {
-  readonly way: Way;
+  readonly way: ExportProgram;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
   /** Partitioning of the exported files. If it is absent, all files are in one folder. */
@@ -39,7 +39,7 @@ export interface FileRun {
 }
 
 /** Results of one run. */
-export interface RunFigures extends FileRun, Corpus, ProcessFigures {
+export interface RunFigures extends FileRun, MessageCorpus, ProcessFigures {
   /** Size of all read pages, in million bytes. */
   readonly pagesMb: number;
   readonly filesMb: number;
@@ -64,20 +64,20 @@ interface Range {
 const october = Date.UTC(2026, 9, 1);
 const dayMs = 24 * 3_600_000;
 const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const programs: Readonly<Record<Way, string>> = {
+const programs: Readonly<Record<ExportProgram, string>> = {
   export: programOf('export-process.ts'),
   plain: programOf('plain-process.ts'),
 };
 
 /** Measures export runs. All runs use the same simulator, which has no request limits. */
 export class FileBench {
-  readonly #corpus: Corpus;
+  readonly #corpus: MessageCorpus;
   readonly #directory: string;
   readonly #simulator: SimulatorProcess;
   readonly #range: Range;
   readonly #pageBytes: number;
 
-  static async start(corpus: Corpus): Promise<FileBench> {
+  static async start(corpus: MessageCorpus): Promise<FileBench> {
     const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
     const { range, logs } = await logsOf(corpus, directory);
     const simulator = await startSimulator(directory, {
@@ -90,7 +90,7 @@ export class FileBench {
   }
 
   private constructor(options: {
-    readonly corpus: Corpus;
+    readonly corpus: MessageCorpus;
     readonly directory: string;
     readonly simulator: SimulatorProcess;
     readonly range: Range;
@@ -178,7 +178,7 @@ function before({ fromMs, toMs }: Range): Range {
 const linesAtOnce = 1_000;
 
 async function logsOf(
-  { kind, messages, days = 31 }: Corpus,
+  { kind, messages, days = 31 }: MessageCorpus,
   directory: string,
 ): Promise<{ range: Range; logs: LogScenario }> {
   if (kind !== 'packedAsLogs') {
@@ -207,8 +207,8 @@ const sampledRows = 1_000;
 const lookEveryMs = 100;
 
 /** Estimates the total size of all message pages in bytes, from a few sample pages. */
-async function pageBytesOf(simulator: SimulatorProcess, { messages }: Corpus, range: Range): Promise<number> {
-  const reader = new Reader(simulator);
+async function pageBytesOf(simulator: SimulatorProcess, { messages }: MessageCorpus, range: Range): Promise<number> {
+  const reader = new SimulatorReader(simulator);
   try {
     const id = await reader.createJob('*', range.fromMs, range.toMs);
     while ((await reader.status(id)).state !== 'DONE GATHERING RESULTS') await sleep(lookEveryMs);

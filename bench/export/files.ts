@@ -1,7 +1,7 @@
 /** Measures CPU time and memory of exports into files, compared with a simple script. */
 import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
-import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
+import { FileBench, type FileRun, type FileRunFigures, type MessageCorpus, workSeconds } from './file-runs.ts';
 
 /** Results of two exports of the same messages: one without partitions, and one with hourly partitions. */
 export type PartitionFigures = readonly FileRunFigures[];
@@ -45,12 +45,12 @@ const leastPartitionedRatio = 0.95;
  * The numbers of messages are not round, because a round number of rows looks like a hidden limit (E4). The export
  * would then repeat the search.
  */
-const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
-const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
-const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
-const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
+const compared: MessageCorpus = { messages: 1_000_017, kind: 'packedAsLogs' };
+const lessCompared: MessageCorpus = { messages: 300_017, kind: 'packedAsLogs' };
+const large: MessageCorpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
+const lessLarge: MessageCorpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
 /** Messages of 10 KB. A page of ten thousand such messages has 100 MB. */
-const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
+const largePages: MessageCorpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
 /** Minimum speed of logfleet for each compression, as a multiple of the speed of a simple script. */
@@ -79,7 +79,7 @@ export function measurePartitions(quick: boolean): Promise<PartitionFigures> {
   return measure({ messages, kind: { madeUpBytes: 900 }, days: 3 }, partitionRuns, quick ? 1 : repetitions);
 }
 
-async function measure(corpus: Corpus, runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
+async function measure(corpus: MessageCorpus, runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
   const bench = await FileBench.start(corpus);
   try {
     return await bench.best(runs, times);

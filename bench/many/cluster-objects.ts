@@ -9,13 +9,13 @@ export const namespace = 'default';
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;
 const atOnce = 24;
 
-export interface Status {
+export interface WrittenStatus {
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
 }
 
 interface Made {
   readonly metadata: { readonly name: string };
-  readonly status?: Status;
+  readonly status?: WrittenStatus;
 }
 
 export class ClusterObjects {
@@ -36,11 +36,11 @@ export class ClusterObjects {
     await each(objects, (object) => this.#call('POST', pathOf(plural), object));
   }
 
-  async giveStatus(plural: Plural, names: readonly string[], status: Status): Promise<void> {
+  async giveStatus(plural: Plural, names: readonly string[], status: WrittenStatus): Promise<void> {
     await each(names, (name) => this.#call('PATCH', `${pathOf(plural)}/${name}/status`, { status }));
   }
 
-  async status(plural: Plural, name: string): Promise<Status | undefined> {
+  async status(plural: Plural, name: string): Promise<WrittenStatus | undefined> {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 

@@ -11,7 +11,7 @@ import { simulatorState } from '../control-address.ts';
 import { percentile } from '../figures.ts';
 import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { ClusterObjects } from './cluster-objects.ts';
-import { type OperatorOptions, OperatorProcess, type Reached, type Rest } from './operator-process.ts';
+import { MeasuredOperator, type MeasuredOperatorOptions, type Reached, type Rest } from './operator-process.ts';
 import { makeSecret, nameOf, type Population, type PopulationName, populations, scenarioFor } from './populations.ts';
 
 export interface ManyOptions {
@@ -50,7 +50,7 @@ export interface ManyFigures {
 interface Place {
   readonly objects: ClusterObjects;
   readonly simulator: SimulatorProcess;
-  readonly operator: OperatorOptions;
+  readonly operator: MeasuredOperatorOptions;
 }
 
 export async function measureMany(population: PopulationName, options: ManyOptions): Promise<ManyFigures> {
@@ -93,7 +93,7 @@ async function measureIn(place: Place, name: PopulationName, options: ManyOption
 }
 
 async function firstStatuses({ operator }: Place, name: PopulationName, count: number) {
-  const process = await OperatorProcess.start(operator);
+  const process = await MeasuredOperator.start(operator);
   try {
     const reached = await process.untilWritten(count);
     await process.profiled(`${name}-first`);
@@ -109,7 +109,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
 }
 
 async function restart(place: Place, name: PopulationName, population: Population, { idleSeconds }: ManyOptions) {
-  const process = await OperatorProcess.start(place.operator);
+  const process = await MeasuredOperator.start(place.operator);
   try {
     const reached = await process.untilQuiet();
     const residentMiB = process.residentMiB();

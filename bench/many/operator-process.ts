@@ -22,7 +22,7 @@ const quietMs = 10_000;
 const quietShare = 0.05;
 const longestMs = 600_000;
 
-export interface OperatorOptions {
+export interface MeasuredOperatorOptions {
   readonly access: ControlPlaneAccess;
   /** Directory of the volume `exports`. */
   readonly volume: string;
@@ -41,7 +41,7 @@ export interface Rest extends Reached {
   readonly isAtRest: boolean;
 }
 
-export class OperatorProcess {
+export class MeasuredOperator {
   readonly #child: ChildProcess;
   readonly #pid: number;
   readonly #health: string;
@@ -55,7 +55,7 @@ export class OperatorProcess {
     this.#profiles = profiles;
   }
 
-  static async start({ access, volume, profiles }: OperatorOptions): Promise<OperatorProcess> {
+  static async start({ access, volume, profiles }: MeasuredOperatorOptions): Promise<MeasuredOperator> {
     const [port] = await freePorts(1);
     const health = `127.0.0.1:${port}`;
     const args = ['run', '--kubeconfig', access.adminKubeconfig, '--volume', `exports=${volume}`];
@@ -64,7 +64,7 @@ export class OperatorProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: { ...process.env, ...imageEnvironment, NODE_COMPILE_CACHE: compileCache },
     });
-    const operator = new OperatorProcess(child, health, profiles);
+    const operator = new MeasuredOperator(child, health, profiles);
     await operator.profile();
     return operator;
   }

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { SimulatorProcess } from '../simulator-process.ts';
-import type { ClusterObjects, Plural, Status } from './cluster-objects.ts';
-import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
+import type { ClusterObjects, Plural, WrittenStatus } from './cluster-objects.ts';
+import { MeasuredOperator, type MeasuredOperatorOptions } from './operator-process.ts';
 
 export interface Population {
   readonly title: string;
@@ -18,7 +18,7 @@ export interface Population {
 
 export interface FinishingPlace {
   readonly objects: ClusterObjects;
-  readonly operator: OperatorOptions;
+  readonly operator: MeasuredOperatorOptions;
 }
 
 export const populationNames = ['paused', 'complete', 'schedules', 'policies', 'waiting'] as const;
@@ -140,13 +140,17 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
  * Returns a copy of the status whose conditions have the current time. The operator ignores conditions that are older
  * than their resource.
  */
-function changedNow({ conditions = [], ...status }: Status): Status {
+function changedNow({ conditions = [], ...status }: WrittenStatus): WrittenStatus {
   const lastTransitionTime = `${new Date(Date.now() + 1_000).toISOString().slice(0, 19)}Z`;
   return { ...status, conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })) };
 }
 
-async function completed(name: string, objects: ClusterObjects, operator: OperatorOptions): Promise<Status> {
-  const process = await OperatorProcess.start({ ...operator, profiles: undefined });
+async function completed(
+  name: string,
+  objects: ClusterObjects,
+  operator: MeasuredOperatorOptions,
+): Promise<WrittenStatus> {
+  const process = await MeasuredOperator.start({ ...operator, profiles: undefined });
   try {
     for (let look = 0; look < looks; look++) {
       const status = await objects.status('searchexports', name);

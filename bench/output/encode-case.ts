@@ -41,7 +41,7 @@ export interface EncodeFigures extends EncodeCase {
 }
 
 /** Converts all pages. Resolves to the size of the file. */
-type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
+type EncodePages = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
 
 const nowhere: PartSink = {
   write: () => Promise.resolve(),
@@ -49,7 +49,7 @@ const nowhere: PartSink = {
   abort: () => Promise.resolve(),
 };
 
-const writeAsExports: Way = async (pages, { format, fields, compression }) => {
+const writeAsExports: EncodePages = async (pages, { format, fields, compression }) => {
   const columns = messageColumns(fields, []);
   const form = fileForm({ kind: format, fields, columns, formulaGuard: true }, compression);
   const part = new PartWriter({ ...form, open: async () => nowhere, maxPartBytes: Number.POSITIVE_INFINITY });
@@ -64,7 +64,7 @@ const writeAsExports: Way = async (pages, { format, fields, compression }) => {
   return (await part.end()).bytes;
 };
 
-const writePlainly: Way = async (pages, { compression }) => {
+const writePlainly: EncodePages = async (pages, { compression }) => {
   let bytes = 0;
   const file = new Writable({
     write: (chunk: Buffer, _encoding, done) => {

@@ -10,7 +10,7 @@ const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorv
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;
 
 /** Status of a policy as a watch reports it. */
-export interface Shown {
+export interface ShownStatus {
   readonly ready: boolean;
   readonly observedGeneration: number | undefined;
 }
@@ -20,7 +20,7 @@ export interface PolicyWatch {
    * Returns the time at which the watch first received a status for which `holds` returns true, even if that was before
    * the call.
    */
-  until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
+  until(name: string, holds: (shown: ShownStatus) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }
 
@@ -58,7 +58,7 @@ export class ApiServer {
       headers: this.#headers,
       signal: stop.signal,
     });
-    const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
+    const seen: { readonly name: string; readonly atMs: number; readonly shown: ShownStatus }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
     lines.on('error', () => lines.close());
@@ -70,7 +70,7 @@ export class ApiServer {
       seen.push({ name: object.metadata.name, atMs: nowMs(), shown });
       for (const listener of [...listeners]) listener();
     });
-    const until = async (name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number> => {
+    const until = async (name: string, holds: (shown: ShownStatus) => boolean, deadlineMs: number): Promise<number> => {
       const signal = AbortSignal.timeout(deadlineMs);
       for (;;) {
         const found = seen.find((each) => each.name === name && holds(each.shown));

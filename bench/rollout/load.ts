@@ -11,7 +11,13 @@ import { fileURLToPath } from 'node:url';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import { simulatorState } from '../control-address.ts';
 import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
-import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
+import {
+  ended,
+  mainProgram,
+  type SimulatorAddress,
+  type SimulatorProcess,
+  startSimulator,
+} from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
 /** Results of a rollout from its first to its last upgrade. The operator's clock runs faster than real time. */
@@ -57,7 +63,7 @@ interface Wish {
 }
 
 /** Files and processes of one measurement. At the end, all files are removed and all processes are ended. */
-class Workplace {
+class Measurement {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');
   readonly #processes: ChildProcess[] = [];
@@ -80,7 +86,7 @@ class Workplace {
     return child.pid as number;
   }
 
-  writeManifests({ baseURL, accessId, accessKey, caFile }: Ready, wish: Wish): void {
+  writeManifests({ baseURL, accessId, accessKey, caFile }: SimulatorAddress, wish: Wish): void {
     const { version, mode = 'Enforce', requestedAt = 'never' } = wish;
     const metadata = { name, namespace, annotations: { 'logfleet.dev/requestedAt': requestedAt } };
     const documents = [
@@ -139,13 +145,13 @@ function isReady({ conditions }: CollectorVersionPolicyStatus): boolean {
 }
 
 export async function rollOutFast(collectors: number, speed: number): Promise<WholeRollout> {
-  const workplace = new Workplace();
+  const measurement = new Measurement();
   try {
-    const simulator = await workplace.simulator(collectors, speed);
-    workplace.writeManifests(simulator, { version: target });
+    const simulator = await measurement.simulator(collectors, speed);
+    measurement.writeManifests(simulator, { version: target });
     const startMs = performance.now();
-    const pid = workplace.operator(fastOperator, [workplace.manifests, String(speed)]);
-    const complete = await workplace.until(isReady);
+    const pid = measurement.operator(fastOperator, [measurement.manifests, String(speed)]);
+    const complete = await measurement.until(isReady);
     const cpuSeconds = processorSeconds(pid);
     return {
       collectors,
@@ -158,7 +164,7 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
       peakMiB: peakResidentMiB(pid),
     };
   } finally {
-    await workplace.close();
+    await measurement.close();
   }
 }
 
@@ -167,22 +173,22 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
  * for a while.
  */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
-  const workplace = new Workplace();
+  const measurement = new Measurement();
   try {
-    const simulator = await workplace.simulator(collectors, 1);
+    const simulator = await measurement.simulator(collectors, 1);
     // The policy has the mode Observe, so it lists collectors but upgrades none.
-    workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
+    measurement.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
-    const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);
-    await workplace.until(({ collectors: counts }) => (counts?.matched ?? 0) >= collectors);
+    const pid = measurement.operator(mainProgram, ['run', measurement.manifests, '--watch', '--log-level', 'warn']);
+    await measurement.until(({ collectors: counts }) => (counts?.matched ?? 0) >= collectors);
     const readSeconds = (performance.now() - startMs) / 1_000;
     const readCpuSeconds = processorSeconds(pid);
     const readMiB = residentMiB(pid);
-    workplace.writeManifests(simulator, { version: target, mode: 'Observe', requestedAt: 'again' });
-    await workplace.until(({ lastHandledReconcileAt }) => lastHandledReconcileAt === 'again');
+    measurement.writeManifests(simulator, { version: target, mode: 'Observe', requestedAt: 'again' });
+    await measurement.until(({ lastHandledReconcileAt }) => lastHandledReconcileAt === 'again');
     await delay(readSeconds * 1_000);
     const sweepCpuSeconds = processorSeconds(pid) - readCpuSeconds;
-    workplace.writeManifests(simulator, { version: target, mode: 'Enforce' });
+    measurement.writeManifests(simulator, { version: target, mode: 'Enforce' });
     const rollingFrom = processorSeconds(pid);
     await delay(rollingSeconds * 1_000);
     return {
@@ -197,6 +203,6 @@ export async function holdFleet(collectors: number, rollingSeconds: number): Pro
       peakMiB: peakResidentMiB(pid),
     };
   } finally {
-    await workplace.close();
+    await measurement.close();
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Section } from '../figures.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
-import { perSecond, Reader, scenarioWith, year } from '../reader.ts';
+import { perSecond, SimulatorReader, scenarioWith, year } from '../reader.ts';
 import { startSimulator } from '../simulator-process.ts';
 
 export interface OpenJobsFigures {
@@ -32,7 +32,7 @@ const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHo
 export async function measureOpenJobs(directory: string): Promise<OpenJobsFigures> {
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;
-  const reader = new Reader(simulator);
+  const reader = new SimulatorReader(simulator);
   const startResidentMb = megabytesOf(residentMiB(pid));
   const [startMs, startCpu] = [performance.now(), processorSeconds(pid)];
   let messagesFound = 0;
@@ -72,7 +72,7 @@ interface Settled {
 }
 
 /** Requests the status of a search job until the job has finished. */
-async function settled(reader: Reader, id: string): Promise<Settled> {
+async function settled(reader: SimulatorReader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);
     isGivenUp ||= (pendingErrors as readonly string[]).length > 0;

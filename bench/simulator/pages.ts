@@ -2,18 +2,18 @@
 import type { LogScenario } from '../../simulator/scenario/log-scenario.ts';
 import { renderSections } from '../figures.ts';
 import { processorSeconds, residentMiB } from '../process-figures.ts';
-import { Reader, scenarioWith, year } from '../reader.ts';
+import { SimulatorReader, scenarioWith, year } from '../reader.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { measureOpenJobs, openJobsSection } from './open-jobs.ts';
 
-interface Case {
+interface PageCase {
   readonly name: string;
   readonly logs: LogScenario;
   readonly pageRows: number;
   readonly megabytes: number;
 }
 
-const cases: readonly Case[] = [
+const cases: readonly PageCase[] = [
   { name: 'pages of 10,000 small messages', logs: {}, pageRows: 10_000, megabytes: 2_000 },
   { name: 'pages of 100 MB', logs: { size: { typicalBytes: 10_000 } }, pageRows: 10_000, megabytes: 2_000 },
   {
@@ -25,7 +25,7 @@ const cases: readonly Case[] = [
 ];
 
 /** Reads message pages until their total size reaches `megabytes`. Up to `atOnce` pages are read concurrently. */
-async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
+async function readPages(reader: SimulatorReader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;
   const worker = async () => {
@@ -40,9 +40,9 @@ async function readPages(reader: Reader, id: string, pageRows: number, megabytes
   return bytes;
 }
 
-async function benchCase({ name, logs, pageRows, megabytes }: Case, directory: string): Promise<void> {
+async function benchCase({ name, logs, pageRows, megabytes }: PageCase, directory: string): Promise<void> {
   const simulator = await startSimulator(directory, scenarioWith(logs));
-  const reader = new Reader(simulator);
+  const reader = new SimulatorReader(simulator);
   const id = await reader.createJob('*', year.from, year.to);
   await readPages(reader, id, pageRows, megabytes / 10, 1);
   for (const atOnce of [1, 4]) {

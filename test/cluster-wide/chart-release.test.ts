@@ -4,7 +4,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { objectPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { Namespace } from '../e2e/support/cluster.ts';
 import { test as endToEnd } from '../e2e/support/end-to-end.ts';
-import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
+import { type ExportPlace, expectExported, exportManifest, volumePlace } from '../e2e/support/exports.ts';
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
 import type { Program } from '../e2e/support/program.ts';
 import { oldVersion, targetVersion } from '../e2e/support/simulator.ts';
@@ -68,7 +68,7 @@ async function installByKubectl(namespace: string): Promise<void> {
 
 const test = endToEnd
   // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
-  .extend('place', ({}, { onCleanup }): Place => {
+  .extend('place', ({}, { onCleanup }): ExportPlace => {
     const place = volumePlace();
     onCleanup(() => place.remove());
     return place;

@@ -50,12 +50,16 @@ afterEach(async () => {
   vi.unstubAllEnvs();
 });
 
-interface Operator {
+interface RunningHost {
   readonly host: KubernetesHost;
   readonly outcomes: Outcomes;
 }
 
-async function operate(installation: Installation, identity = 'operator-0', workerImage?: string): Promise<Operator> {
+async function operate(
+  installation: Installation,
+  identity = 'operator-0',
+  workerImage?: string,
+): Promise<RunningHost> {
   const { api } = await connectToCluster({ kubeconfig: installation.kubeconfig });
   const outcomes = new Outcomes();
   const host = new KubernetesHost({
@@ -141,7 +145,7 @@ async function untilAllowed(outcomes: Outcomes, condition: () => boolean): Promi
   if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
 }
 
-async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Promise<void> {
+async function doEverything({ host, outcomes }: RunningHost, owner: OwnerRef): Promise<void> {
   const allowed = (condition: () => boolean) => untilAllowed(outcomes, condition);
   await allowed(() => host.leadership.isLeader() && host.ready());
   const followed = [plural, 'searchexports', 'searchexportschedules', 'configmaps'];
@@ -164,7 +168,7 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
 }
 
 describe.each(installs)('under the RBAC of %s', (way) => {
-  async function setting(): Promise<Operator & { readonly installation: Installation; readonly owner: OwnerRef }> {
+  async function setting(): Promise<RunningHost & { readonly installation: Installation; readonly owner: OwnerRef }> {
     const installation = await install(way);
     const owner = await createPolicy(installation.home);
     const operator = await operate(installation);
@@ -310,7 +314,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
 /**
  * Sends each request to the API server that an export in a Kubernetes Job needs. A missing right makes a request fail.
  */
-async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
+async function runJob({ host, outcomes }: RunningHost, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
   const followed = ['jobs', 'pods'].map((resource) => `WATCH ${resource} 200`);
@@ -328,7 +332,7 @@ async function runJob({ host, outcomes }: Operator, namespace: string): Promise<
   await workerJobs.claimAccessModes(key);
 }
 
-interface Rule {
+interface RbacRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
@@ -337,11 +341,11 @@ interface Rule {
 
 interface Role {
   readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly rules: readonly Rule[];
+  readonly rules: readonly RbacRule[];
 }
 
 /** Removes a verb from an RBAC rule, and waits until the API server refuses the verb. */
-async function withdraw({ namespace, account }: Installation, role: Role, rule: Rule, verb: string): Promise<void> {
+async function withdraw({ namespace, account }: Installation, role: Role, rule: RbacRule, verb: string): Promise<void> {
   const rules = role.rules
     .map((other) => (other === rule ? { ...rule, verbs: rule.verbs.filter((kept) => kept !== verb) } : other))
     .filter(({ verbs }) => verbs.length > 0);
@@ -374,7 +378,7 @@ function pathOf({ metadata: { namespace, name } }: Role): string {
   return namespace === undefined ? `${rbac}/clusterroles/${name}` : `${rbac}/namespaces/${namespace}/roles/${name}`;
 }
 
-async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
+async function setRules(role: Role, rules: readonly RbacRule[]): Promise<void> {
   const path = pathOf(role);
   const answer = await callApi('PATCH', path, { rules }, { contentType: 'application/merge-patch+json' });
   expect(answer.status).toBe(200);
@@ -419,7 +423,7 @@ async function allowJobs({ namespace, account }: Installation): Promise<void> {
 }
 
 /** Splits rules into rules with one resource each. */
-function ofOneResource(rules: readonly Rule[]): readonly Rule[] {
+function ofOneResource(rules: readonly RbacRule[]): readonly RbacRule[] {
   return rules.flatMap((rule) => rule.resources.map((resource) => ({ ...rule, resources: [resource] })));
 }
 

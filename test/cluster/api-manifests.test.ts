@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { packageVersion } from '../../src/cli/command/package-folder.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
-interface Deployment {
+interface DeploymentManifest {
   readonly spec: { readonly template: { readonly spec: object } };
 }
 
@@ -47,7 +47,7 @@ test('the patch for exports adds a volume to the operator, and its flag', async 
   const { status, stdout, stderr } = await kubectl(args);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   const { items } = JSON.parse(stdout) as {
-    readonly items: readonly { readonly kind: string; readonly spec: Deployment['spec'] }[];
+    readonly items: readonly { readonly kind: string; readonly spec: DeploymentManifest['spec'] }[];
   };
   const { template } = items.find(({ kind }) => kind === 'Deployment')?.spec ?? {};
   expect(template?.spec).toMatchObject({

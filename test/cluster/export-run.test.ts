@@ -3,10 +3,10 @@ import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
 import {
+  type ExportPlace,
   type ExportSpecPart,
   expectExported,
   exportManifest,
-  type Place,
   volumePlace,
 } from '../e2e/support/exports.ts';
 import { logs, type Tenant } from '../e2e/support/simulator.ts';
@@ -15,13 +15,18 @@ import { callApi } from '../support/control-plane.ts';
 vi.setConfig({ maxConcurrency: 20 });
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
-const test = base.extend('place', ({}, { onCleanup }): Place => {
+const test = base.extend('place', ({}, { onCleanup }): ExportPlace => {
   const place = volumePlace();
   onCleanup(() => place.remove());
   return place;
 });
 
-async function apply(namespace: Namespace, tenant: Tenant, place: Place, spec: ExportSpecPart = {}): Promise<void> {
+async function apply(
+  namespace: Namespace,
+  tenant: Tenant,
+  place: ExportPlace,
+  spec: ExportSpecPart = {},
+): Promise<void> {
   await namespace.apply(namespace.secretManifest(tenant), exportManifest(place, namespace.name, spec));
 }
 

@@ -4,27 +4,27 @@ import { expect, vi } from 'vitest';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { objectPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
-import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
+import { type ExportPlace, expectExported, exportManifest, volumePlace } from '../e2e/support/exports.ts';
 import { oldVersion } from '../e2e/support/simulator.ts';
 import { callApi } from '../support/control-plane.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
-const test = base.extend('place', ({}, { onCleanup }): Place => {
+const test = base.extend('place', ({}, { onCleanup }): ExportPlace => {
   const place = volumePlace();
   onCleanup(() => place.remove());
   return place;
 });
 
-interface StoredObject {
+interface BackedUpObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: object };
 }
 
 /** Makes a backup of policies and exports as docs/backup.md describes. */
 async function backup(namespace: Namespace): Promise<string> {
   const { stdout } = await namespace.kubectl(['get', 'cvp,sx', '-o', 'json']);
-  const { items, ...list } = JSON.parse(stdout) as { readonly items: readonly StoredObject[] };
+  const { items, ...list } = JSON.parse(stdout) as { readonly items: readonly BackedUpObject[] };
   const kept = items.map(({ metadata: { name, namespace: of, annotations }, ...item }) => ({
     ...item,
     metadata: { name, namespace: of, ...(annotations && { annotations }) },

@@ -5,7 +5,7 @@ import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { expectError, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { SendOptions } from './https-client.ts';
-import { type JobSession, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
+import { type ContractJob, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
 
 const upgrades = '/v1/collectors/upgrades';
 
@@ -131,7 +131,7 @@ describe('5 authentication', () => {
 
   const followUps: readonly [
     string,
-    (job: JobSession, cookie: string | undefined) => ReturnType<JobSession['send']>,
+    (job: ContractJob, cookie: string | undefined) => ReturnType<ContractJob['send']>,
   ][] = [
     ['status', (job, cookie) => job.send('GET', '', { headers: { cookie } })],
     ['messages', (job, cookie) => job.send('GET', '/messages?offset=0&limit=1', { headers: { cookie } })],

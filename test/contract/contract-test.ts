@@ -11,7 +11,7 @@ export function openDeployment(): Promise<Deployment> {
   return onSimulator ? openSimulator() : openRealDeployment();
 }
 
-export interface Simulation {
+export interface SimulatedCase {
   /** Reason why the test cannot run on a real deployment, such as `would upgrade something`. */
   readonly why: string;
   /** Scenario of the simulator for this test. It replaces the default scenario of the suite. */
@@ -22,7 +22,7 @@ export interface Simulation {
 /** Defines a test with its own simulator. */
 export function testSimulated(
   name: string,
-  { why, scenario, logData }: Simulation,
+  { why, scenario, logData }: SimulatedCase,
   run: (service: SimulatedDeployment) => Promise<void>,
 ): void {
   test(name, async ({ skip }) => {

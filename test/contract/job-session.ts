@@ -6,32 +6,32 @@ import type { Received, SendOptions } from './https-client.ts';
 export const jobsPath = '/v1/search/jobs';
 
 /** Body of a request that creates a search job. Fields with the value undefined are not sent. */
-export type JobOrder = Readonly<Record<string, unknown>>;
+export type JobBody = Readonly<Record<string, unknown>>;
 
 /** Returns the body of a request that creates a search job for the sample messages. */
-export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
+export function orderFor({ logs }: Deployment, changes: JobBody = {}): JobBody {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
 /** Requests a search job. Returns the answer, even if it is an error. */
-export function requestJob(service: Deployment, changes: JobOrder = {}, options: SendOptions = {}): Promise<Received> {
+export function requestJob(service: Deployment, changes: JobBody = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }
 
 /** Creates a search job, which the caller has to delete. */
-export async function keptJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
-  return new JobSession(service, await requestJob(service, changes));
+export async function keptJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
+  return new ContractJob(service, await requestJob(service, changes));
 }
 
 /** Creates a search job. On a real deployment, it is deleted when the test ends. */
-export async function startJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
+export async function startJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
   const session = await keptJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
   return session;
 }
 
 /** Status of a search job as the service sends it. */
-export interface JobStatus {
+export interface ReceivedStatus {
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;
@@ -50,7 +50,7 @@ const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
 const mostPolls = 600;
 
-export class JobSession {
+export class ContractJob {
   readonly created: Received;
   readonly #service: Deployment;
   readonly #cookies = new Map<string, string>();
@@ -96,8 +96,8 @@ export class JobSession {
   }
 
   /** Polls the search job once a second until it ends. Returns all statuses. */
-  async pollUntilDone(): Promise<readonly JobStatus[]> {
-    const seen: JobStatus[] = [];
+  async pollUntilDone(): Promise<readonly ReceivedStatus[]> {
+    const seen: ReceivedStatus[] = [];
     for (let poll = 0; poll < mostPolls; poll++) {
       const { status, json, text } = await this.status();
       if (status !== 200) throw new Error(`the status of the job is not to be had: ${status} ${text}`);
@@ -116,7 +116,7 @@ export class JobSession {
   }
 }
 
-export async function finishedJob(service: Deployment, changes: JobOrder = {}): Promise<[JobSession, JobStatus]> {
+export async function finishedJob(service: Deployment, changes: JobBody = {}): Promise<[ContractJob, ReceivedStatus]> {
   const job = await startJob(service, changes);
-  return [job, (await job.pollUntilDone()).at(-1) as JobStatus];
+  return [job, (await job.pollUntilDone()).at(-1) as ReceivedStatus];
 }

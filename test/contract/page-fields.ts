@@ -1,6 +1,6 @@
 /** Helpers with which the contract tests read message fields from result pages. */
 
-export interface FieldDescriptor {
+export interface FieldDescription {
   readonly name: string;
   readonly fieldType: string;
   readonly keyField: boolean;
@@ -17,7 +17,7 @@ export function fieldOf({ map }: PageMessage, name: string): string | undefined 
 }
 
 /** Fields that every message has, with their types. */
-export const messageFields: readonly Pick<FieldDescriptor, 'name' | 'fieldType'>[] = [
+export const messageFields: readonly Pick<FieldDescription, 'name' | 'fieldType'>[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },
   { name: '_sourceName', fieldType: 'string' },

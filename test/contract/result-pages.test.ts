@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
-import { finishedJob, type JobSession, jobsPath, keptJob, startJob } from './job-session.ts';
-import { type FieldDescriptor, fieldOf, messageFields, type PageMessage } from './page-fields.ts';
+import { type ContractJob, finishedJob, jobsPath, keptJob, startJob } from './job-session.ts';
+import { type FieldDescription, fieldOf, messageFields, type PageMessage } from './page-fields.ts';
 import { logDataOf, logDay } from './simulated-deployment.ts';
 
 let service: Deployment;
@@ -19,9 +19,9 @@ const timeOf = (message: PageMessage) => Number(fieldOf(message, '_messagetime')
 const hourMs = 3_600_000;
 
 describe('4.3 page of messages', () => {
-  let job: JobSession;
+  let job: ContractJob;
   let messages: readonly PageMessage[];
-  let fields: readonly FieldDescriptor[];
+  let fields: readonly FieldDescription[];
   beforeAll(async () => {
     job = await keptJob(service);
     await job.pollUntilDone();
@@ -116,12 +116,12 @@ describe('4.4 page of records', () => {
     const { fields, records } = (await job.records()).json;
     expectThere(skip, records.length > 0, 'messages');
     expect(fields).toHaveLength(2);
-    expect(fields.find(({ name }: FieldDescriptor) => /^_sourcehost$/i.test(name))).toMatchObject({
+    expect(fields.find(({ name }: FieldDescription) => /^_sourcehost$/i.test(name))).toMatchObject({
       fieldType: 'string',
       keyField: true,
     });
     expect(fields).toContainEqual({ name: '_count', fieldType: 'int', keyField: false });
-    const names = fields.map(({ name }: FieldDescriptor) => name).sort();
+    const names = fields.map(({ name }: FieldDescription) => name).sort();
     for (const { map } of records) expect(Object.keys(map).sort()).toEqual(names);
   });
 

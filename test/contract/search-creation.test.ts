@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
-import { finishedJob, type JobOrder, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
+import { finishedJob, type JobBody, jobsPath, orderFor, requestJob, startJob } from './job-session.ts';
 import { fieldOf, messageFields, type PageMessage } from './page-fields.ts';
 
 let service: Deployment;
@@ -12,12 +12,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** Runs a search job to its end. Returns the number of messages that it found. */
-async function countOf(changes: JobOrder): Promise<number> {
+async function countOf(changes: JobBody): Promise<number> {
   const [, { messageCount }] = await finishedJob(service, changes);
   return messageCount;
 }
 
-async function messagesOf(changes: JobOrder): Promise<readonly PageMessage[]> {
+async function messagesOf(changes: JobBody): Promise<readonly PageMessage[]> {
   const [job] = await finishedJob(service, changes);
   return (await job.messages()).json.messages;
 }

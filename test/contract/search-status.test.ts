@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
-import { finishedJob, type JobSession, type JobStatus, jobsPath, startJob } from './job-session.ts';
+import { type ContractJob, finishedJob, jobsPath, type ReceivedStatus, startJob } from './job-session.ts';
 import { fieldOf, type PageMessage } from './page-fields.ts';
 import type { SimulatedDeployment } from './simulated-deployment.ts';
 
@@ -30,13 +30,13 @@ const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-function expectGrowing(statuses: readonly JobStatus[]): void {
+function expectGrowing(statuses: readonly ReceivedStatus[]): void {
   const messages = statuses.map(({ messageCount }) => messageCount);
   const bytes = statuses.map(({ usageDetails }) => usageDetails.dataScannedInBytes);
   for (const counts of [messages, bytes]) expect(counts).toEqual(counts.toSorted((left, right) => left - right));
 }
 
-async function stateOf(job: JobSession): Promise<string> {
+async function stateOf(job: ContractJob): Promise<string> {
   return (await job.status()).json.state;
 }
 
@@ -70,7 +70,7 @@ describe('4.2 status of a search job', () => {
       }
       for (const text of [...pendingErrors, ...pendingWarnings]) expect(text).toEqual(expect.any(String));
     }
-    expectThere(skip, (statuses.at(-1) as JobStatus).messageCount > 0, 'messages');
+    expectThere(skip, (statuses.at(-1) as ReceivedStatus).messageCount > 0, 'messages');
   });
 
   test('buckets are returned once, newest first, and count every message (2.3)', async ({ skip }) => {
@@ -139,7 +139,7 @@ describe('4.2 status of a search job', () => {
       const { fromMs, toMs } = simulator.logs;
       const atMs = (part: number) => toMs - part * (toMs - fromMs);
       await simulator.pass(5 * secondMs);
-      const half: JobStatus = (await job.status()).json;
+      const half: ReceivedStatus = (await job.status()).json;
       expect(half.histogramBuckets.length).toBeGreaterThan(0);
       for (const { startTimestamp } of half.histogramBuckets) expect(startTimestamp).toBeGreaterThanOrEqual(atMs(0.5));
       const { messages } = (await job.messages(0, 10_000)).json;
@@ -147,7 +147,7 @@ describe('4.2 status of a search job', () => {
       const times = messages.map(({ map }: { map: Record<string, string> }) => Number(map['_messagetime']));
       expect(Math.min(...times)).toBeGreaterThanOrEqual(atMs(0.5));
       await simulator.pass(5 * secondMs);
-      const done: JobStatus = (await job.status()).json;
+      const done: ReceivedStatus = (await job.status()).json;
       expect(done.messageCount).toBeGreaterThan(half.messageCount);
       for (const { startTimestamp } of done.histogramBuckets) expect(startTimestamp).toBeLessThan(atMs(0.5));
     },
@@ -224,7 +224,7 @@ describe('3.1 states of a search job', () => {
     async (simulator) => {
       const job = await startJob(simulator);
       await simulator.pass(6 * secondMs);
-      const { state, histogramBuckets, messageCount }: JobStatus = (await job.status()).json;
+      const { state, histogramBuckets, messageCount }: ReceivedStatus = (await job.status()).json;
       expect(state).toBe('DONE GATHERING HISTOGRAM');
       const statuses = await job.pollUntilDone();
       expect(sum(histogramBuckets.map(({ count }) => count))).toBe(statuses.at(-1)?.messageCount);
@@ -246,7 +246,7 @@ describe('3.1 states of a search job', () => {
 });
 
 describe('3.1 the end of a search job', () => {
-  const asked: readonly [what: string, ask: (job: JobSession) => Promise<unknown>][] = [
+  const asked: readonly [what: string, ask: (job: ContractJob) => Promise<unknown>][] = [
     ['its status', (job) => job.status()],
     ['its messages', (job) => job.messages()],
     ['its records', (job) => job.records()],
@@ -323,7 +323,7 @@ describe('4.10 the course of a search', () => {
   test('a job is created, polled to its end, read completely, and deleted', async ({ skip }) => {
     const job = await startJob(service);
     const statuses = await job.pollUntilDone();
-    const { messageCount } = statuses.at(-1) as JobStatus;
+    const { messageCount } = statuses.at(-1) as ReceivedStatus;
     const ids: string[] = [];
     const wanted = Math.min(messageCount, 5_000);
     while (ids.length < wanted) {

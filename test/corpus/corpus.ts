@@ -37,7 +37,7 @@ export interface CorpusManifest {
   readonly apiServer: { readonly refuses: boolean; readonly says: string };
 }
 
-interface Row {
+interface CorpusRow {
   readonly spec?: string;
   readonly omit?: readonly string[];
   readonly says: string | readonly string[];
@@ -95,14 +95,14 @@ function fileManifest(file: string, text: string, folder: 'good' | 'bad'): Corpu
 }
 
 function tableManifests(kind: KindName, file: string): readonly CorpusManifest[] {
-  const rows = parse(read(file)) as Readonly<Record<string, Row>>;
+  const rows = parse(read(file)) as Readonly<Record<string, CorpusRow>>;
   return Object.entries(rows).map(([name, row]) => tableManifest(kind, name, row));
 }
 
 function tableManifest(
   kind: KindName,
   name: string,
-  { spec, omit = [], says, server = '', accepts }: Row,
+  { spec, omit = [], says, server = '', accepts }: CorpusRow,
 ): CorpusManifest {
   const lines = new Map(Object.entries(goodSpecs[kind]));
   for (const key of omit) lines.delete(key);

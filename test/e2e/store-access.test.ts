@@ -10,13 +10,13 @@ import { afterAll, describe, expect, vi } from 'vitest';
 import { findCondition } from '../../src/api/conditions.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { test, writeExport } from './support/export-crashes.ts';
-import { gcsPlace, type Place, s3Place, stopStores } from './support/exports.ts';
+import { type ExportPlace, gcsPlace, s3Place, stopStores } from './support/exports.ts';
 import { logs } from './support/simulator.ts';
 
 vi.setConfig({ maxConcurrency: 8 });
 afterAll(() => stopStores());
 
-interface Refusal {
+interface StoreRefusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
@@ -33,7 +33,7 @@ async function forward(emulator: string, request: IncomingMessage, response: Ser
 }
 
 /** Starts a server that refuses some requests with the errors of Google Cloud Storage. */
-async function refusingServer(emulator: string, { status, reason, message, applies }: Refusal) {
+async function refusingServer(emulator: string, { status, reason, message, applies }: StoreRefusal) {
   const server = createServer(async (request, response) => {
     if (!applies(request.method ?? '', request.url ?? '')) {
       await forward(emulator, request, response);
@@ -50,7 +50,7 @@ async function refusingServer(emulator: string, { status, reason, message, appli
   };
 }
 
-function changed(place: Place, kind: 's3' | 'gcs', settings: object): Place {
+function changed(place: ExportPlace, kind: 's3' | 'gcs', settings: object): ExportPlace {
   const { [kind]: store } = place.destination as Readonly<Record<string, object>>;
   return { ...place, destination: { [kind]: { ...store, ...settings } } };
 }
@@ -59,7 +59,7 @@ describe.concurrent('an export to Google Cloud Storage stalls', () => {
   const account = 'exporter@example.iam.gserviceaccount.com does not have';
   const ofObject = 'access to the Google Cloud Storage object. Permission denied on resource (or it may not exist).';
 
-  test.for<[name: string, refusal: Refusal, reason: string, advice: string]>([
+  test.for<[name: string, refusal: StoreRefusal, reason: string, advice: string]>([
     [
       'with a key that was revoked',
       { status: 401, reason: 'authError', message: 'Invalid Credentials', applies: () => true },

@@ -19,7 +19,7 @@ import { exportsPath, policiesPath, secretsPath } from '../support/world.ts';
 import { firedWithin, firing, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
-interface Problem {
+interface AlertedProblem {
   /** Names of all alerts that the problem must cause. */
   readonly alerts: readonly string[];
   readonly scenario?: Scenario;
@@ -42,7 +42,7 @@ const groups = { web: { count: 6, version: '19.100-1' } };
 const patchPolicy = (world: ScheduleWorld, change: object) => world.world.api.patch(`${policiesPath}/web`, change);
 const failsToUpgrade: Scenario = { groups: { web: { ...groups.web, upgrade: { outcomes: [{ end: 'fail' }] } } } };
 
-const problems: readonly Problem[] = [
+const problems: readonly AlertedProblem[] = [
   {
     alerts: ['LogfleetRolloutStopped'],
     scenario: failsToUpgrade,
@@ -208,7 +208,7 @@ test.each(named)('%s: fires during its problem, and ends afterwards', { timeout:
 );
 
 /** Situations of a schedule that need no action, although a run takes hours. */
-const harmless: readonly (Problem & { readonly name: string })[] = [
+const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
   {
     name: 'a daily run takes six hours',
     alerts: [],
@@ -235,7 +235,7 @@ const harmless: readonly (Problem & { readonly name: string })[] = [
 test.each(harmless)('no alert fires while $name', { timeout: 400_000 }, expectAlerts);
 
 /** Simulates a problem, and expects that exactly its alerts fire, and that no alert fires at the end. */
-async function expectAlerts(problem: Problem): Promise<void> {
+async function expectAlerts(problem: AlertedProblem): Promise<void> {
   const { alerts, scenario, withLease = false, begin, lastsMs, correct, endsMs = 40 * minuteMs, isScraped } = problem;
   const messages = every(7 * minuteMs, startMs - 6 * hourMs, startMs + 24 * hourMs);
   const world = new ScheduleWorld({

@@ -5,7 +5,7 @@ import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
 import { Chance } from './chance.ts';
 import { type ApiFaultPlan, planApiFaults, planServiceFaults } from './planned-faults.ts';
 import { type FleetPlan, planFleet } from './planned-fleet.ts';
-import { type PersonAction, planPeople } from './planned-people.ts';
+import { type PlannedPersonAction, planPeople } from './planned-people.ts';
 import { type PolicyAction, type PolicySpec, planPolicies, planPolicyActions } from './planned-policies.ts';
 import {
   type DeathPlan,
@@ -49,7 +49,7 @@ export type BackupAction = { readonly kind: 'backup' | 'restore'; readonly atMs:
 export type Action =
   | ProcessAction
   | PolicyAction
-  | PersonAction
+  | PlannedPersonAction
   | BackupAction
   | { readonly kind: 'compact'; readonly atMs: number };
 

@@ -2,15 +2,15 @@
 import type { Chance } from './chance.ts';
 import type { PolicySpec } from './planned-policies.ts';
 
-export type PersonAction =
+export type PlannedPersonAction =
   /** A user who approves waiting stages every `everyMs`, starting at `atMs`. */
   | { readonly kind: 'approver'; readonly atMs: number; readonly name: string; readonly everyMs: number }
   | { readonly kind: 'retry' | 'abort'; readonly atMs: number; readonly name: string; readonly mark: string }
   /** A user changes the ConfigMap `logfleet-settings`, which contains the kill switch. */
   | { readonly kind: 'settings'; readonly atMs: number; readonly paused: boolean };
 
-export function planPeople(chance: Chance, policies: readonly PolicySpec[], calmAtMs: number): PersonAction[] {
-  const actions: PersonAction[] = [];
+export function planPeople(chance: Chance, policies: readonly PolicySpec[], calmAtMs: number): PlannedPersonAction[] {
+  const actions: PlannedPersonAction[] = [];
   for (const { name } of policies) {
     if (chance.happens(0.8)) {
       const everyMs = chance.one([5_000, 20_000, 60_000]);

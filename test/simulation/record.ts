@@ -45,7 +45,7 @@ export interface Intent {
   readonly stop: 'failures' | 'rollback' | 'abort' | 'inconclusive' | undefined;
 }
 
-export interface Tally {
+export interface RecordedTally {
   readonly finished: number;
   readonly failed: number;
 }
@@ -58,7 +58,7 @@ export interface RecordedStage {
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
   readonly soakMs: number;
-  readonly tally: Tally;
+  readonly tally: RecordedTally;
   /** Wall time in ms of the stage's start. A retry starts the stage again. */
   readonly startedAtMs: number;
   /** Wall time in ms at which the last collector reached the target. Undefined until all collectors have reached it. */
@@ -75,7 +75,7 @@ export interface LedgerWrite {
   readonly stop: Intent['stop'];
   /** Number of selected collectors, to which percentages in stages refer. */
   readonly selected: number | undefined;
-  readonly tally: Tally & { readonly number: number };
+  readonly tally: RecordedTally & { readonly number: number };
   /** Number of upgrade attempts in the ledger, including those of earlier rollouts. */
   readonly attempts: number;
   /** Wall time in ms of the rollout's last completion. */

@@ -11,7 +11,7 @@ import { type Decision, decide } from '../../src/policy/decide.ts';
 import type { DecideInput } from '../../src/policy/rollout/decide-input.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { MemoryApiServer, type RequestFault, type RequestInfo } from '../support/memory-api-server.ts';
-import type { StoredObject, StoreEvent } from '../support/memory-api-store.ts';
+import type { ApiObject, StoreEvent } from '../support/memory-api-store.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import { checkedDecide } from '../support/pure-decide.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -91,7 +91,7 @@ export class SimulationWorld {
   readonly #settingsChanges: SettingsChange[] = [];
   readonly #taskNews: TaskNews[] = [];
   readonly #ledgerWrites: LedgerWrite[] = [];
-  #backup: readonly StoredObject[] = [];
+  #backup: readonly ApiObject[] = [];
   #largestShardBytes = 0;
 
   constructor(plan: HistoryPlan, trace?: (line: string) => void) {
@@ -192,7 +192,7 @@ export class SimulationWorld {
     }
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
-    const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
+    const isHead = (object: ApiObject) => (object as unknown as StoredLedger).shard === 'head';
     // The object `head` is written last. It names the other objects of the ledger, so they must exist before.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
@@ -329,7 +329,7 @@ export class SimulationWorld {
     return this.api.store.objects(policiesCollection) as unknown as CollectorVersionPolicy[];
   }
 
-  #ledgerObjects(): readonly StoredObject[] {
+  #ledgerObjects(): readonly ApiObject[] {
     return this.api.store.objects(ledgersCollection);
   }
 

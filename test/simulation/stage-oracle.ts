@@ -21,7 +21,7 @@ import {
   wasApproved,
 } from './rollouts.ts';
 import { undocumentedSuccess } from './status-oracle.ts';
-import { compareVersions, isHosted, isInSelector, isSelected, type Subject, shareOf } from './wanted.ts';
+import { compareVersions, isHosted, isInSelector, isSelected, type NamedCollector, shareOf } from './wanted.ts';
 
 export function stageViolations(record: HistoryRecord): string[] {
   const rollouts = rolloutsOf(record);
@@ -114,7 +114,7 @@ function wrongChoice(
   const limit = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected);
   if (members.length > limit) return `has ${members.length} members, its size is ${limit}`;
   const subjects = state.collectors.map(({ id, name }) => ({ id, name, version: versionAt(record, id, atMs) ?? '' }));
-  const mayTake = (one: Subject) =>
+  const mayTake = (one: NamedCollector) =>
     !(text.spec.offlinePolicy !== 'Wait' && isOffline(record, one.name, atMs)) &&
     !isHosted(one) &&
     isSelected(plan, text, one) !== false &&
@@ -137,7 +137,7 @@ function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, a
 function isUpgradable(
   record: HistoryRecord,
   text: CollectorVersionPolicy,
-  subject: Subject & { readonly id: string },
+  subject: NamedCollector & { readonly id: string },
   target: string,
 ): boolean {
   const { id, name, version } = subject;

@@ -3,17 +3,17 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { SelectorSpec } from './planned-policies.ts';
 
-export interface Subject {
+export interface NamedCollector {
   readonly name: string;
   readonly version: string;
 }
 
 /** Returns the group of a collector. The collector's name consists of the name of its group and a number. */
-export function groupOf(plan: HistoryPlan, { name }: Subject) {
+export function groupOf(plan: HistoryPlan, { name }: NamedCollector) {
   return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
 }
 
-export function isHosted(subject: Subject): boolean {
+export function isHosted(subject: NamedCollector): boolean {
   return subject.name.startsWith('cloud-');
 }
 
@@ -21,7 +21,11 @@ export function isHosted(subject: Subject): boolean {
  * Returns whether the policy selects the collector. Returns undefined if this depends on the collector's version, which
  * is unknown.
  */
-export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
+export function isSelected(
+  plan: HistoryPlan,
+  policy: CollectorVersionPolicy,
+  subject: NamedCollector,
+): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
   const excluded = (exclude as readonly SelectorSpec[]).some(({ matchNames = [] }) =>
     matchNames.some((glob) => subject.name.endsWith(glob.slice(1))),
@@ -72,7 +76,7 @@ export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
 
-export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: Subject): boolean {
+export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: NamedCollector): boolean {
   if (!selector) return false;
   const { matchNames, matchFields } = selector;
   if (matchNames && !matchNames.some((glob) => subject.name.startsWith(glob.slice(0, -1)))) return false;

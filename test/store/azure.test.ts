@@ -9,7 +9,7 @@ import type { AzureSettings } from '../../src/destination/azure/azure-settings.t
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { Azurite } from '../support/azurite.ts';
-import { makeContainer, openPlace, type Place, settingsOf, systemPorts } from './place.ts';
+import { makeContainer, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function newPlace(): Promise<Place> {
+async function newPlace(): Promise<StorePlace> {
   const place = await makeContainer(inject('azurite'));
   cleanups.push(() => place.remove());
   return place;
@@ -27,7 +27,7 @@ async function newPlace(): Promise<Place> {
 async function open(
   changes: Partial<AzureSettings>,
   environment: Record<string, string> = {},
-  place?: Place,
+  place?: StorePlace,
 ): Promise<Destination> {
   const known = settingsOf((place ?? (await newPlace())).data);
   if (known.kind !== 'azureBlob') throw new Error('the place is a container');

@@ -5,7 +5,7 @@ import { ExportLayout } from '../../src/destination/export-layout.ts';
 import { checkFiles, listFiles } from '../../src/destination/recorded-files.ts';
 import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/store/destination.ts';
 import { Child } from './child.ts';
-import { openPlace, type Place } from './place.ts';
+import { openPlace, type StorePlace } from './place.ts';
 import type { StoreKind } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
@@ -20,7 +20,7 @@ function differentBytes(size: number): Buffer {
 
 export function describeDestination({ make, url, unseenBytes }: StoreKind): void {
   const listsUploads = Number.isFinite(unseenBytes);
-  let place: Place;
+  let place: StorePlace;
   let destination: Destination;
   beforeEach(async () => {
     place = await make();

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';
-import { openPlace, type Place } from './place.ts';
+import { openPlace, type StorePlace } from './place.ts';
 import { type Boundary, layout, rowsOfFile } from './small-export.ts';
 import { type StoreName, stores } from './stores.ts';
 
@@ -12,7 +12,7 @@ import { type StoreName, stores } from './stores.ts';
  */
 export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): void {
   describe(`an export to a destination of the kind ${kind}`, () => {
-    let place: Place;
+    let place: StorePlace;
     beforeEach(async () => {
       place = await stores[kind].make();
     });

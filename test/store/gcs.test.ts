@@ -11,7 +11,7 @@ import { credentialsOfKeyFile, type GcsSettings } from '../../src/destination/gc
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { FakeGcsServer, newServiceAccountKey } from '../support/fake-gcs-server.ts';
-import { makeGcsBucket, openPlace, type Place, settingsOf, systemPorts } from './place.ts';
+import { makeGcsBucket, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function newPlace(): Promise<Place> {
+async function newPlace(): Promise<StorePlace> {
   const place = await makeGcsBucket(inject('fakeGcsServer'));
   cleanups.push(() => place.remove());
   return place;

@@ -17,7 +17,7 @@ import { InOrder } from '../../src/export/search/duplicates.ts';
 import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalFiles } from '../../src/export/search/interval-files.ts';
 import { RowFilter } from '../../src/export/search/row-filter.ts';
-import { makeVolume, openPlace, type Place } from './place.ts';
+import { makeVolume, openPlace, type StorePlace } from './place.ts';
 
 const rowsWritten = 200_003;
 const zone = 'Europe/Berlin';
@@ -25,7 +25,7 @@ const zone = 'Europe/Berlin';
 const fromMs = Date.parse('2026-10-24T00:00:00+02:00');
 const toMs = Date.parse('2026-10-27T00:00:00+01:00');
 
-let place: Place;
+let place: StorePlace;
 let destination: Destination;
 beforeEach(async () => {
   place = makeVolume();
@@ -98,7 +98,7 @@ async function complete(definition: ExportDefinition): Promise<string> {
   const record = await exportAll(definition);
   expect(await commit(destination, definition.layout, record)).toEqual({ kind: 'committed' });
   await writeManifest(destination, definition.layout, manifestOf(definition.identity, coverageOf(plan, [record])));
-  const { directory, root } = place.data as Extract<Place['data'], { kind: 'volume' }>;
+  const { directory, root } = place.data as Extract<StorePlace['data'], { kind: 'volume' }>;
   return join(directory, root, definition.layout.data);
 }
 

@@ -27,14 +27,14 @@ export type PlaceData =
   | ({ readonly kind: 'azureBlob'; readonly container: string; readonly root: string } & AzuriteAccess)
   | ({ readonly kind: 'gcs'; readonly bucket: string; readonly root: string } & FakeGcsServerAccess);
 
-export interface Place {
+export interface StorePlace {
   readonly data: PlaceData;
   /** Returns the paths of all files, including unfinished uploads. */
   files(): readonly string[] | Promise<readonly string[]>;
   remove(): void | Promise<void>;
 }
 
-export interface FolderPlace extends Place {
+export interface FolderPlace extends StorePlace {
   files(): readonly string[];
   remove(): void;
 }
@@ -62,7 +62,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
   };
 }
 
-export async function makeContainer(access: AzuriteAccess): Promise<Place> {
+export async function makeContainer(access: AzuriteAccess): Promise<StorePlace> {
   // The Azure library is imported here, so that child processes which do not use Azure need not load it.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
@@ -83,7 +83,7 @@ export async function makeContainer(access: AzuriteAccess): Promise<Place> {
 }
 
 /** Creates a bucket of Google Cloud Storage. Its list of objects contains no unfinished uploads. */
-export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<Place> {
+export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<StorePlace> {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const send = async (path: string, options: RequestInit = {}) => {
     const answer = await fetch(`${access.endpoint}/storage/v1/b${path}`, options);

@@ -17,7 +17,7 @@ import { type FolderPlace, makeBucket, openPlace, type PlaceData, settingsOf, sy
 
 const mebibyte = 1024 * 1024;
 
-type Bucket = Extract<PlaceData, { kind: 's3' }>;
+type S3Bucket = Extract<PlaceData, { kind: 's3' }>;
 
 let place: FolderPlace;
 beforeEach(() => {
@@ -29,8 +29,8 @@ const opened: Destination[] = [];
 afterEach(async () => {
   for (const destination of opened.splice(0)) await destination.close();
 });
-async function open(changes: Partial<Bucket> = {}): Promise<Destination> {
-  const destination = await openPlace({ ...(place.data as Bucket), ...changes });
+async function open(changes: Partial<S3Bucket> = {}): Promise<Destination> {
+  const destination = await openPlace({ ...(place.data as S3Bucket), ...changes });
   opened.push(destination);
   return destination;
 }
@@ -51,7 +51,7 @@ describe('wrong settings are reported with a remedy', () => {
     async () => (await destination.open('data')).write(Buffer.alloc(6 * mebibyte)),
   ];
 
-  test.each<[string, Partial<Bucket>, string, string]>([
+  test.each<[string, Partial<S3Bucket>, string, string]>([
     ['an unknown access key', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the credentials'],
     ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', 'correct the credentials'],
     ['a missing bucket', { bucket: 'no-such-bucket' }, 'destination.missing', 'create the bucket'],
@@ -150,7 +150,7 @@ test.each([500, 503])('an upload succeeds if its object exists, although the sto
 describe('a lost answer', () => {
   let proxy: AnswerLosingProxy;
   beforeEach(async () => {
-    proxy = await AnswerLosingProxy.start((place.data as Bucket).endpoint);
+    proxy = await AnswerLosingProxy.start((place.data as S3Bucket).endpoint);
   });
   afterEach(() => proxy.stop());
 

@@ -3,11 +3,11 @@
  * differs from the others.
  */
 import { inject } from 'vitest';
-import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
+import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type StorePlace } from './place.ts';
 
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
-  readonly make: () => Place | Promise<Place>;
+  readonly make: () => StorePlace | Promise<StorePlace>;
   /** Pattern for the destination's address in messages for users. */
   readonly url: RegExp;
   /**

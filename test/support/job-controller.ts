@@ -10,7 +10,7 @@ import { MemoryHost } from '../../src/cli/resources/memory-host.ts';
 import { workerVariables } from '../../src/export/jobs/worker-environment.ts';
 import { renderReport } from '../../src/export/jobs/worker-report.ts';
 import { completionIndexLabel } from '../../src/host/worker-jobs.ts';
-import type { StoredObject } from './memory-api-store.ts';
+import type { ApiObject } from './memory-api-store.ts';
 import type { World } from './world.ts';
 
 export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
@@ -85,12 +85,12 @@ export class JobController {
   }
 
   /** A later Job of the same name has another uid. */
-  #hasJob(pod: StoredObject): boolean {
+  #hasJob(pod: ApiObject): boolean {
     const job = this.#world.api.get(`${jobsPath}/${jobOf(pod)}`);
     return job !== undefined && job.metadata.uid === pod.metadata.labels?.[jobUidLabel];
   }
 
-  #follow(job: StoredObject): void {
+  #follow(job: ApiObject): void {
     const { api, clock } = this.#world;
     const spec = job.spec as JobSpec;
     const { conditions = [], failed = 0 } = (job.status ?? {}) as { conditions?: readonly object[]; failed?: number };
@@ -119,12 +119,12 @@ export class JobController {
     this.#finish(job, 'Complete', 'SuccessPolicy', failed);
   }
 
-  #finish(job: StoredObject, type: string, reason: string, failed: number): void {
+  #finish(job: ApiObject, type: string, reason: string, failed: number): void {
     const status = { failed, terminating: 0, conditions: [{ type, status: 'True', reason, message: reason }] };
     this.#world.api.patch(`${jobsPath}/${job.metadata.name}/status`, { status });
   }
 
-  #start(job: StoredObject, { template }: JobSpec, index: number): void {
+  #start(job: ApiObject, { template }: JobSpec, index: number): void {
     const { api } = this.#world;
     const name = `${job.metadata.name}-${index}-${++this.#pods}`;
     const labels = {
@@ -203,11 +203,11 @@ export class JobController {
   }
 }
 
-function jobOf(pod: StoredObject | undefined): string {
+function jobOf(pod: ApiObject | undefined): string {
   return pod?.metadata.labels?.['batch.kubernetes.io/job-name'] ?? '';
 }
 
-function exitCodeOf({ status }: StoredObject): number | undefined {
+function exitCodeOf({ status }: ApiObject): number | undefined {
   const { containerStatuses } = (status ?? {}) as {
     containerStatuses?: readonly [{ readonly state: { readonly terminated?: { readonly exitCode: number } } }];
   };

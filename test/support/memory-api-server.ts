@@ -11,13 +11,13 @@ import type {
   WatchResponse,
 } from '../../src/host/kubernetes/kube-api.ts';
 import {
+  type ApiObject,
   concerns,
   copyOf,
   isNamed,
   MemoryApiStore,
   parsePath,
   refuse,
-  type StoredObject,
   type StoreEvent,
   statusOf,
   type Target,
@@ -96,12 +96,12 @@ export class MemoryApiServer {
   }
 
   /** Creates an object in the collection `path`. Throws if the server rejects the object. */
-  create(path: string, object: object): StoredObject {
+  create(path: string, object: object): ApiObject {
     return this.#act('POST', path, object);
   }
 
   /** Applies a merge patch to the newest version of an object. */
-  patch(path: string, patch: object): StoredObject {
+  patch(path: string, patch: object): ApiObject {
     return this.#act('PATCH', path, patch);
   }
 
@@ -110,7 +110,7 @@ export class MemoryApiServer {
   }
 
   /** Returns the newest version of an object; undefined if it does not exist. */
-  get(path: string): StoredObject | undefined {
+  get(path: string): ApiObject | undefined {
     const target = parsePath(path);
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
@@ -178,10 +178,10 @@ export class MemoryApiServer {
     watch.push(event, this.onWatchEvent({ client: watch.client, event }));
   }
 
-  #act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): StoredObject {
+  #act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): ApiObject {
     const { status, body: answer } = this.store.handle({ method, path, body: copyOf(body) }, this.clock.now());
     if (status > 299) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
-    return answer as StoredObject;
+    return answer as ApiObject;
   }
 }
 

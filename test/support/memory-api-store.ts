@@ -4,7 +4,7 @@
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
-export interface StoredObject {
+export interface ApiObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: {
@@ -27,7 +27,7 @@ export interface StoreEvent {
   readonly revision: number;
   readonly collection: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  readonly object: StoredObject;
+  readonly object: ApiObject;
 }
 
 /** Resource or collection that a request path names. */
@@ -58,8 +58,8 @@ export interface StoreRequest {
 type Json = Record<string, unknown>;
 
 export class MemoryApiStore {
-  readonly #collections = new Map<string, Map<string, StoredObject>>();
-  readonly #pages = new Map<string, { readonly items: readonly StoredObject[]; readonly revision: number }>();
+  readonly #collections = new Map<string, Map<string, ApiObject>>();
+  readonly #pages = new Map<string, { readonly items: readonly ApiObject[]; readonly revision: number }>();
   #history: StoreEvent[] = [];
   #revision = 1;
   #compacted = 0;
@@ -90,11 +90,11 @@ export class MemoryApiStore {
       .filter((event) => concerns(event, collection, namespace));
   }
 
-  objects(collection: string): readonly StoredObject[] {
+  objects(collection: string): readonly ApiObject[] {
     return [...(this.#collections.get(collection)?.values() ?? [])];
   }
 
-  find(collection: string, namespace: string, name: string): StoredObject | undefined {
+  find(collection: string, namespace: string, name: string): ApiObject | undefined {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
@@ -140,7 +140,7 @@ export class MemoryApiStore {
 
   #list(target: Target, query: Readonly<Record<string, string>>): KubeResponse {
     const limit = query.limit === undefined ? Number.POSITIVE_INFINITY : Number(query.limit);
-    let page: { readonly items: readonly StoredObject[]; readonly revision: number };
+    let page: { readonly items: readonly ApiObject[]; readonly revision: number };
     if (query.continue === undefined) {
       const items = this.objects(target.collection)
         .filter(({ metadata }) => target.namespace === undefined || metadata.namespace === target.namespace)
@@ -154,7 +154,7 @@ export class MemoryApiStore {
     }
     const metadata: Json = { resourceVersion: String(page.revision) };
     if (page.items.length > limit) {
-      const token = `${page.revision}.${sortKey(page.items[limit] as StoredObject)}.${this.#pages.size}`;
+      const token = `${page.revision}.${sortKey(page.items[limit] as ApiObject)}.${this.#pages.size}`;
       this.#pages.set(token, { items: page.items.slice(limit), revision: page.revision });
       metadata.continue = token;
     }
@@ -185,7 +185,7 @@ export class MemoryApiStore {
     return answer(201, this.#store(target.collection, 'ADDED', object));
   }
 
-  #replace(target: Target, current: StoredObject, body: Json): KubeResponse {
+  #replace(target: Target, current: ApiObject, body: Json): KubeResponse {
     const given = (body.metadata ?? {}) as Json;
     if (given.uid !== undefined && given.uid !== current.metadata.uid) {
       return refuse(409, 'Conflict', `the UID in the precondition (${given.uid}) is not the one of the object`);
@@ -198,12 +198,12 @@ export class MemoryApiStore {
     }
     const next = target.subresource === 'status' ? withStatus(current, body) : withoutStatus(target, current, body);
     if (isSame(next, current)) return answer(200, current);
-    const { deletionTimestamp, finalizers = [] } = (next as StoredObject).metadata;
+    const { deletionTimestamp, finalizers = [] } = (next as ApiObject).metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) return this.#delete(target, current);
     return answer(200, this.#store(target.collection, 'MODIFIED', next));
   }
 
-  #deleteIf(target: Target, current: StoredObject, body: unknown): KubeResponse {
+  #deleteIf(target: Target, current: ApiObject, body: unknown): KubeResponse {
     const { preconditions = {} } = (body ?? {}) as { readonly preconditions?: Preconditions };
     const { uid, resourceVersion } = preconditions;
     if (uid !== undefined && uid !== current.metadata.uid) return refuse(409, 'Conflict', 'the UID is another');
@@ -217,20 +217,20 @@ export class MemoryApiStore {
     return answer(200, this.#store(target.collection, 'MODIFIED', { ...current, metadata }));
   }
 
-  #delete(target: Target, current: StoredObject): KubeResponse {
+  #delete(target: Target, current: ApiObject): KubeResponse {
     this.#store(target.collection, 'DELETED', current);
     return answer(200, { kind: 'Status', status: 'Success' });
   }
 
-  #store(collection: string, type: StoreEvent['type'], object: object): StoredObject {
-    const { metadata } = object as StoredObject;
+  #store(collection: string, type: StoreEvent['type'], object: object): ApiObject {
+    const { metadata } = object as ApiObject;
     const { resourceVersion: _, uid, ...rest } = metadata;
     const stored = freeze({
       ...object,
       // In this order, as a real API server writes it.
       metadata: { ...rest, resourceVersion: String(++this.#revision), uid },
-    }) as StoredObject;
-    const objects = this.#collections.get(collection) ?? new Map<string, StoredObject>();
+    }) as ApiObject;
+    const objects = this.#collections.get(collection) ?? new Map<string, ApiObject>();
     this.#collections.set(collection, objects);
     const key = `${metadata.namespace}/${metadata.name}`;
     if (type === 'DELETED') objects.delete(key);
@@ -296,12 +296,12 @@ function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
 
-function withStatus(current: StoredObject, body: Json): object {
+function withStatus(current: ApiObject, body: Json): object {
   const { status: _former, ...rest } = current;
   return body.status === undefined ? rest : { ...rest, status: body.status };
 }
 
-function withoutStatus(target: Target, current: StoredObject, body: Json): object {
+function withoutStatus(target: Target, current: ApiObject, body: Json): object {
   const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = current.metadata;
   const { status: _ignored, ...rest } = body;
   const custom = isCustom(target);
@@ -317,7 +317,7 @@ function withoutStatus(target: Target, current: StoredObject, body: Json): objec
   };
 }
 
-function isSelected(object: StoredObject, selector: string | undefined): boolean {
+function isSelected(object: ApiObject, selector: string | undefined): boolean {
   if (selector === undefined) return true;
   return selector.split(',').every((term) => {
     const [label = '', value] = term.split('=');
@@ -327,11 +327,11 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
 }
 
 /** Returns whether the object matches the field selector. Only `metadata.name=NAME` is supported. */
-export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
+export function isNamed({ metadata }: ApiObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
 
-function sortKey({ metadata }: StoredObject): string {
+function sortKey({ metadata }: ApiObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 

@@ -40,7 +40,7 @@ export async function showPage(resources: readonly AnyResource[]): Promise<Shown
   };
 }
 
-export interface Screen {
+export interface Viewport {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: 'light' | 'dark';
@@ -63,7 +63,7 @@ export interface OpenPage {
 }
 
 /** Opens the page in a new tab. `id` selects a resource, such as `cvp/logging/production`. */
-export async function openPage(browser: Browser, url: string, id = '', screen: Screen = {}): Promise<OpenPage> {
+export async function openPage(browser: Browser, url: string, id = '', screen: Viewport = {}): Promise<OpenPage> {
   const { width = 1280, height = 800, colorScheme = 'light' } = screen;
   const browsing = await browser.newContext({ viewport: { width, height }, colorScheme });
   browsing.setDefaultTimeout(longestWaitMs);

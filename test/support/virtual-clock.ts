@@ -5,7 +5,7 @@
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
 
-interface Entry {
+interface VirtualTimer {
   readonly at: number;
   readonly order: number;
   readonly callback: () => void;
@@ -15,7 +15,7 @@ interface Entry {
 export class VirtualClock implements Clock {
   #elapsedMs = 0;
   #order = 0;
-  readonly #heap: Entry[] = [];
+  readonly #heap: VirtualTimer[] = [];
   readonly #epochMs: number;
   readonly #rest: () => Promise<void>;
   /** Error of the wall time of this clock in ms. Its monotonic time has no error. */
@@ -39,7 +39,7 @@ export class VirtualClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): Timer {
-    const entry: Entry = {
+    const entry: VirtualTimer = {
       at: this.#elapsedMs + Math.max(0, delayMs),
       order: this.#order++,
       callback,
@@ -92,30 +92,30 @@ export class VirtualClock implements Clock {
     return settled;
   }
 
-  #push(entry: Entry): void {
+  #push(entry: VirtualTimer): void {
     const heap = this.#heap;
     let index = heap.push(entry) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (before(heap[parent] as Entry, entry)) break;
-      heap[index] = heap[parent] as Entry;
+      if (before(heap[parent] as VirtualTimer, entry)) break;
+      heap[index] = heap[parent] as VirtualTimer;
       index = parent;
     }
     heap[index] = entry;
   }
 
-  #pop(): Entry {
+  #pop(): VirtualTimer {
     const heap = this.#heap;
-    const top = heap[0] as Entry;
-    const last = heap.pop() as Entry;
+    const top = heap[0] as VirtualTimer;
+    const last = heap.pop() as VirtualTimer;
     if (heap.length > 0) {
       let index = 0;
       for (;;) {
         let child = 2 * index + 1;
         if (child >= heap.length) break;
-        if (child + 1 < heap.length && before(heap[child + 1] as Entry, heap[child] as Entry)) child++;
-        if (before(last, heap[child] as Entry)) break;
-        heap[index] = heap[child] as Entry;
+        if (child + 1 < heap.length && before(heap[child + 1] as VirtualTimer, heap[child] as VirtualTimer)) child++;
+        if (before(last, heap[child] as VirtualTimer)) break;
+        heap[index] = heap[child] as VirtualTimer;
         index = child;
       }
       heap[index] = last;
@@ -124,7 +124,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-function before(left: Entry, right: Entry): boolean {
+function before(left: VirtualTimer, right: VirtualTimer): boolean {
   return left.at < right.at || (left.at === right.at && left.order < right.order);
 }
 

@@ -12,17 +12,17 @@ const lagMs = 800;
  * Problems of a test case besides the kills of the operator: upgrades that fail, or collector lists that are `lagMs`
  * late.
  */
-export interface Trouble {
+export interface CrashProblems {
   readonly failures?: boolean;
   readonly lagMs?: number;
 }
 
-export const none: Trouble = {};
-export const laggingList: Trouble = { lagMs };
-export const failingUpgrades: Trouble = { failures: true };
+export const none: CrashProblems = {};
+export const laggingList: CrashProblems = { lagMs };
+export const failingUpgrades: CrashProblems = { failures: true };
 
 /** Creates collectors that run two versions. If `failures` is set, the first upgrade of each collector fails. */
-async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
+async function equip(tenant: Tenant, { failures, lagMs }: CrashProblems, faults: FaultsByName = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
   // The upgrade lasts so long that it still runs when the restarted operator requests it again.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
@@ -34,13 +34,13 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
   });
 }
 
-type Faults = Readonly<Record<string, FaultScenario>>;
+type FaultsByName = Readonly<Record<string, FaultScenario>>;
 
 /**
  * Problems of a test case, and the steps of an upgrade at which the test kills the operator. The test starts the
  * operator again after each kill.
  */
-export type Crash = readonly [trouble: Trouble, places: readonly string[]];
+export type Crash = readonly [trouble: CrashProblems, places: readonly string[]];
 
 /** Runs the test cases concurrently. List the longest cases first, so that they start first. */
 export function testCrashes(crashes: readonly Crash[]): void {
@@ -59,7 +59,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
 }
 
 /** Problems of a test case, and the fault that loses the answers to its first and its third upgrade request. */
-export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
+export type Loss = readonly [trouble: CrashProblems, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {
   describe.concurrent.each(losses)('with the troubles %j, an operator that loses answers by %j', (trouble, loss) => {

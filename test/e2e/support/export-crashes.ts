@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';
-import { expectExported, exportManifest, gcsPlace, type Place, s3Place, volumePlace } from './exports.ts';
+import { type ExportPlace, expectExported, exportManifest, gcsPlace, s3Place, volumePlace } from './exports.ts';
 import type { ManifestDirectory } from './manifest-directory.ts';
 
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
@@ -10,7 +10,7 @@ const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 export const placeKinds = ['volume', 's3', 'gcs'] as const;
 export type PlaceKind = (typeof placeKinds)[number];
 
-const places: Readonly<Record<PlaceKind, () => Place | Promise<Place>>> = {
+const places: Readonly<Record<PlaceKind, () => ExportPlace | Promise<ExportPlace>>> = {
   volume: volumePlace,
   s3: () => s3Place('logging'),
   gcs: () => gcsPlace('logging'),
@@ -18,14 +18,14 @@ const places: Readonly<Record<PlaceKind, () => Place | Promise<Place>>> = {
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
 export const test = base.extend('placeOf', async ({}, { onCleanup }) => {
-  return async (kind: PlaceKind): Promise<Place> => {
+  return async (kind: PlaceKind): Promise<ExportPlace> => {
     const place = await places[kind]();
     onCleanup(() => place.remove());
     return place;
   };
 });
 
-export async function writeExport(manifests: ManifestDirectory, place: Place, spec: object = {}): Promise<void> {
+export async function writeExport(manifests: ManifestDirectory, place: ExportPlace, spec: object = {}): Promise<void> {
   await manifests.write('export.yaml', JSON.stringify(exportManifest(place, 'logging', spec)));
   for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
 }

@@ -22,7 +22,7 @@ import { logs } from './simulator.ts';
 export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown };
 
 /** Destination of the exports of a test. */
-export interface Place {
+export interface ExportPlace {
   /** Value of `spec.destination` in the export's manifest. */
   readonly destination: object;
   /** Flags of `logfleet run` that the destination needs. */
@@ -33,7 +33,7 @@ export interface Place {
   remove(): void;
 }
 
-export function volumePlace(): Place {
+export function volumePlace(): ExportPlace {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-exports-'));
   return {
     destination: { volume: { name: 'exports' } },
@@ -47,7 +47,7 @@ export function volumePlace(): Place {
 let gateway: Promise<S3Gateway> | undefined;
 
 /** Returns a new bucket of the S3 gateway. */
-export async function s3Place(namespace: string): Promise<Place> {
+export async function s3Place(namespace: string): Promise<ExportPlace> {
   gateway ??= S3Gateway.start();
   const { endpoint, accessKeyId, secretAccessKey, content } = (await gateway).access;
   const bucket = `bucket-${randomBytes(6).toString('hex')}`;
@@ -66,7 +66,7 @@ export async function s3Place(namespace: string): Promise<Place> {
 
 let gcsServer: Promise<FakeGcsServer> | undefined;
 
-export async function gcsPlace(namespace: string): Promise<Place> {
+export async function gcsPlace(namespace: string): Promise<ExportPlace> {
   gcsServer ??= FakeGcsServer.start();
   const { endpoint, serviceAccountKey } = (await gcsServer).access;
   const bucket = `bucket-${randomBytes(6).toString('hex')}`;
@@ -92,7 +92,7 @@ export async function stopStores(): Promise<void> {
   gcsServer = undefined;
 }
 
-export function exportManifest(place: Place, namespace = 'logging', spec: ExportSpecPart = {}): object {
+export function exportManifest(place: ExportPlace, namespace = 'logging', spec: ExportSpecPart = {}): object {
   return {
     apiVersion: 'logfleet.dev/v1alpha1',
     kind: 'SearchExport',
@@ -109,7 +109,7 @@ export function exportManifest(place: Place, namespace = 'logging', spec: Export
 
 /** Checks that the exported files contain every message once, and that there are no other files. */
 export async function expectExported(
-  place: Pick<Place, 'settings'>,
+  place: Pick<ExportPlace, 'settings'>,
   fingerprint: string,
   namespace = 'logging',
 ): Promise<void> {

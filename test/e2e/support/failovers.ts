@@ -12,7 +12,7 @@ import type { Program } from './program.ts';
 import { oldVersion, targetVersion } from './simulator.ts';
 import { type Latency, SlowWay } from './slow-way.ts';
 
-interface Replica {
+interface ReplicaPod {
   readonly pod: string;
   readonly program: Program;
 }
@@ -24,7 +24,7 @@ interface Replica {
 export function testFailovers({ worlds, rounds }: { readonly worlds: number; readonly rounds: number }): void {
   describe.concurrent.each(Array.from({ length: worlds }, (_, index) => index + 1))('world %d', (world) => {
     test(`${rounds} rounds of SIGSTOP and SIGCONT`, async ({ tenant, namespace, operator, onTestFinished }) => {
-      const replicas: Replica[] = [];
+      const replicas: ReplicaPod[] = [];
       for (const pod of ['logfleet-0', 'logfleet-1']) replicas.push({ pod, program: await operator(pod) });
       const way = await SlowWay.open(
         new URL(tenant.baseURL),
@@ -76,12 +76,12 @@ function latencyOf(number: number): Latency {
 }
 
 /** Waits until an operator replica holds the lease, and resolves to this replica. */
-async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
+async function leaderAmong(namespace: Namespace, replicas: readonly ReplicaPod[]): Promise<ReplicaPod> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);
   const leases = objectPath('leases', namespace.name, undefined);
   const lease = await watchUntil<Lease>(leases, operatorLeaseName, (one) => holderOf(one) !== undefined);
-  return holderOf(lease) as Replica;
+  return holderOf(lease) as ReplicaPod;
 }
 
 interface Lease {

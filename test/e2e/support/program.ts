@@ -48,7 +48,7 @@ function hasStarted(): void {
   queue.shift()?.();
 }
 
-interface Waiter {
+interface LineWaiter {
   readonly matches: (line: string) => boolean;
   readonly resolve: (line: string) => void;
   readonly reject: (reason: Error) => void;
@@ -60,7 +60,7 @@ export class Program {
   readonly #args: readonly string[];
   readonly #child: ChildProcess;
   readonly #written = { stdout: '', stderr: '' };
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<LineWaiter>();
   #over = false;
   #silent = true;
 

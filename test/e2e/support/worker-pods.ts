@@ -8,7 +8,7 @@ import { workerVariables } from '../../../src/export/jobs/worker-environment.ts'
 import { readReport } from '../../../src/export/jobs/worker-report.ts';
 import { exportOf } from '../../unit/export/sample-view.ts';
 import type { Start } from './end-to-end.ts';
-import type { Place } from './exports.ts';
+import type { ExportPlace } from './exports.ts';
 import type { Program } from './program.ts';
 import { logs, type Tenant } from './simulator.ts';
 
@@ -43,7 +43,7 @@ export class WorkerPods {
   }
 
   /** Destination of the export. */
-  get place(): Pick<Place, 'settings'> {
+  get place(): Pick<ExportPlace, 'settings'> {
     const directory = join(this.folder, 'claim');
     return { settings: (namespace) => ({ kind: 'volume', directory, root: volumeRoot(namespace, '') }) };
   }

@@ -4,10 +4,10 @@
  */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
-import { type Mutant, mutants } from './mutants.ts';
+import { mutants, type ScannerMutant } from './mutants.ts';
 
 export interface MutantTrial {
-  readonly mutant: Mutant;
+  readonly mutant: ScannerMutant;
   readonly cases: number;
 }
 

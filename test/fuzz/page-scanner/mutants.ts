@@ -3,7 +3,7 @@
  * error.
  */
 
-export interface Mutant {
+export interface ScannerMutant {
   readonly name: string;
   /** Path of the changed file below `src/`. */
   readonly file: string;
@@ -11,11 +11,14 @@ export interface Mutant {
   readonly replace: string;
 }
 
-function mutantsOf(file: string, list: readonly (readonly [name: string, find: string, replace: string])[]): Mutant[] {
+function mutantsOf(
+  file: string,
+  list: readonly (readonly [name: string, find: string, replace: string])[],
+): ScannerMutant[] {
   return list.map(([name, find, replace]) => ({ name, file, find, replace }));
 }
 
-export const mutants: readonly Mutant[] = [
+export const mutants: readonly ScannerMutant[] = [
   ...mutantsOf('base/json-bytes.ts', [
     ['a control character passes', '(controls - 0x21212121)', '(controls - 0x20202020)'],
     ['a backslash passes', 'word ^ 0x5c5c5c5c', 'word ^ 0x5d5d5d5d'],

@@ -16,10 +16,10 @@ export function drawPage(chance: Chance): string {
   return mark + space(chance) + page + space(chance);
 }
 
-type Member = readonly [name: string, value: string];
+type MemberText = readonly [name: string, value: string];
 
-function drawPageMembers(chance: Chance): Member[] {
-  const members: Member[] = [];
+function drawPageMembers(chance: Chance): MemberText[] {
+  const members: MemberText[] = [];
   if (!chance.happens(rarely)) members.push(['messages', drawMessages(chance)]);
   if (chance.happens(rarely)) members.push(['messages', drawMessages(chance)]);
   if (chance.happens(0.4)) members.push(['warning', mostly(chance, drawString, drawValue)]);
@@ -56,7 +56,7 @@ function drawPlainMessages(chance: Chance): string {
 }
 
 function drawElement(chance: Chance): string {
-  const members: Member[] = [];
+  const members: MemberText[] = [];
   if (!chance.happens(rarely)) members.push(['map', drawMap(chance)]);
   if (chance.happens(rarely / 2)) members.push(['map', drawMap(chance)]);
   if (chance.happens(0.1)) members.push([drawText(chance), drawValue(chance, 2)]);
@@ -66,7 +66,7 @@ function drawElement(chance: Chance): string {
 
 function drawMap(chance: Chance): string {
   if (chance.happens(rarely)) return drawValue(chance, 1);
-  const members: Member[] = [];
+  const members: MemberText[] = [];
   if (!chance.happens(rarely / 2)) members.push([anyCase(chance, '_messagetime'), drawTime(chance)]);
   if (!chance.happens(rarely / 2)) members.push([anyCase(chance, '_messageid'), drawId(chance)]);
   if (chance.happens(0.7)) members.push([anyCase(chance, '_receipttime'), drawReceiptTime(chance)]);
@@ -76,7 +76,7 @@ function drawMap(chance: Chance): string {
   return drawObject(chance, shuffled(chance, members));
 }
 
-function drawOtherField(chance: Chance): Member {
+function drawOtherField(chance: Chance): MemberText {
   const name = chance.happens(0.7)
     ? chance.one([
         '_raw',
@@ -286,7 +286,7 @@ function escaped(chance: Chance, text: string): string {
     .join('');
 }
 
-function drawObject(chance: Chance, members: readonly Member[]): string {
+function drawObject(chance: Chance, members: readonly MemberText[]): string {
   const tight = chance.happens(0.7);
   const gap = () => (tight ? '' : space(chance));
   const written = members.map(([name, value]) => `${gap()}"${name}"${gap()}:${gap()}${value}${gap()}`);

@@ -16,7 +16,7 @@ interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly rowsBefore: number;
 }
 
-export interface Scan {
+export interface PageScan {
   readonly rows: readonly ScannedRow[];
   readonly counted: number;
   readonly end?: PageEnd;
@@ -27,7 +27,7 @@ export interface Scan {
  * Scans a page in chunks. Other data surrounds each chunk, and the chunk is overwritten after its scan. A scanner that
  * reads outside its chunk therefore gets wrong results.
  */
-export function scan(page: Buffer, cuts: Cuts): Scan {
+export function scan(page: Buffer, cuts: Cuts): PageScan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({
     row({ bytes, messageTimeMs, messageId, receiptTimeMs, size }) {
@@ -52,7 +52,7 @@ export function scan(page: Buffer, cuts: Cuts): Scan {
 }
 
 /** Returns one sentence for each difference between the scanner and the reference reader. */
-export function differences(page: Buffer, reference: Reference, { rows, counted, end, error }: Scan): string[] {
+export function differences(page: Buffer, reference: Reference, { rows, counted, end, error }: PageScan): string[] {
   const { wrongAt } = reference;
   const found: string[] = [];
   if (error !== undefined && !(error instanceof PageError)) return [`broke off: ${(error as Error).stack}`];

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { Message } from '../../../simulator/test/row-data.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
-import { type Row, small } from './lies/corpus.ts';
+import { type ResultFields, small } from './lies/corpus.ts';
 import { LyingService } from './lies/lying-service.ts';
 
 const fromMs = startMs - 2 * hourMs;
@@ -162,7 +162,8 @@ describe('a digest', () => {
       messages: small.messages,
       scenario: { search: { duration: '1s', pages: { maxMessages: small.pageRows }, messageLimit: 500 } },
       service: (...options) => {
-        const rows = (all: readonly Row[]) => all.filter(({ _messageid }) => _messageid !== lost?.['_messageid']);
+        const rows = (all: readonly ResultFields[]) =>
+          all.filter(({ _messageid }) => _messageid !== lost?.['_messageid']);
         return new LyingService({ rows, isCounted: true }, small, ...options);
       },
     });

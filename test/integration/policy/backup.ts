@@ -1,5 +1,5 @@
 /** Backup of the operator's objects. Restored objects keep their names and uids, as in etcd. */
-import type { StoredObject } from '../../support/memory-api-store.ts';
+import type { ApiObject } from '../../support/memory-api-store.ts';
 import { policiesPath, type World } from '../../support/world.ts';
 
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
@@ -8,8 +8,8 @@ export type Json = { readonly [name: string]: unknown };
 
 export class Backup {
   readonly #world: World;
-  readonly #ledgers: readonly StoredObject[];
-  readonly #policies: readonly StoredObject[];
+  readonly #ledgers: readonly ApiObject[];
+  readonly #policies: readonly ApiObject[];
 
   constructor(world: World) {
     this.#world = world;
@@ -46,7 +46,7 @@ export class Backup {
   }
 }
 
-function ledgersOf({ api }: World): readonly StoredObject[] {
+function ledgersOf({ api }: World): readonly ApiObject[] {
   return api.store.objects('logfleet.dev/v1alpha1/ledgers');
 }
 

@@ -27,14 +27,14 @@ function listen(onCrossing: (text: string) => void): void {
 }
 
 /** Period of a rollout in which the test kills the process, and the check of the result. */
-interface Part {
+interface KillPeriod {
   readonly spec?: object;
   readonly begins: (world: Analyzed) => boolean;
   readonly ends: (world: Analyzed) => boolean;
   readonly check: (world: Analyzed) => void;
 }
 
-const parts: Readonly<Record<string, Part>> = {
+const parts: Readonly<Record<string, KillPeriod>> = {
   judgement: {
     begins: ({ searches }) => searches().length > 0,
     ends: ({ world }) => world.ready('production')?.reason === 'RolloutStopped',

@@ -1,5 +1,5 @@
 /** Computes the expected rows of an aggregation without code of the program or the simulator. */
-import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
+import type { AggregateFigure, AggregationPlan, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
 /** Returns the expected rows of the aggregation as text. Their order has no meaning. */
@@ -61,7 +61,7 @@ function keyOf(key: GroupKey, { atMs, id, raw }: PlannedMessage, sliceMs: number
   }
 }
 
-function figureOf(figure: Figure, group: readonly PlannedMessage[]): number {
+function figureOf(figure: AggregateFigure, group: readonly PlannedMessage[]): number {
   const bytes = group.reduce((sum, { raw }) => sum + raw.length, 0);
   switch (figure) {
     case 'messages':

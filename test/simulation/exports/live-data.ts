@@ -42,7 +42,7 @@ export interface LiveDataOptions {
   readonly cutsByPage: boolean;
 }
 
-export interface StoredMessage {
+export interface LiveMessage {
   readonly message: PlannedMessage;
   readonly shard: number;
   readonly row: MessageRow;
@@ -55,8 +55,8 @@ export class LiveData implements LogData {
   readonly fields: readonly FieldDescriptor[];
   readonly searches: LiveSearch[] = [];
   readonly #options: LiveDataOptions;
-  readonly #byMessageTime: readonly StoredMessage[];
-  readonly #byReceiptTime: readonly StoredMessage[];
+  readonly #byMessageTime: readonly LiveMessage[];
+  readonly #byReceiptTime: readonly LiveMessage[];
   #isSecond = false;
 
   constructor(options: LiveDataOptions) {
@@ -90,8 +90,8 @@ export class LiveData implements LogData {
 }
 
 interface LiveSearchOptions {
-  readonly inside: readonly StoredMessage[];
-  readonly timeOf: (message: StoredMessage) => number;
+  readonly inside: readonly LiveMessage[];
+  readonly timeOf: (message: LiveMessage) => number;
   readonly range: SearchRange;
   readonly filter: MessageFilter;
   readonly nowMs: () => number;
@@ -120,13 +120,13 @@ export class LiveSearch implements MessageSearch {
   /** Number of messages that the search has not reached. A search begins with the newest message. */
   #left: number;
   /** Messages that became searchable after this search had passed their time. */
-  #unseen: StoredMessage[] = [];
+  #unseen: LiveMessage[] = [];
   /** Messages that the search found, in page order. */
-  #found: StoredMessage[] = [];
+  #found: LiveMessage[] = [];
   /** Messages that the search would return if the service made no errors. */
-  readonly #expected = new Set<StoredMessage>();
+  readonly #expected = new Set<LiveMessage>();
   #isSorted = true;
-  #hole: StoredMessage | undefined;
+  #hole: LiveMessage | undefined;
   #hasBegun = false;
   /** True if the search was cut off in the middle of a millisecond, so that only a part of its messages was found. */
   #isCutWithin = false;
@@ -153,7 +153,7 @@ export class LiveSearch implements MessageSearch {
   }
 
   /** Returns the messages that the search would have found by now if the service made no errors. */
-  get passed(): readonly StoredMessage[] {
+  get passed(): readonly LiveMessage[] {
     return [...this.#expected];
   }
 
@@ -161,7 +161,7 @@ export class LiveSearch implements MessageSearch {
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
     queryLimit = Number.POSITIVE_INFINITY,
-  ): readonly StoredMessage[] | undefined {
+  ): readonly LiveMessage[] | undefined {
     if (fromMs < this.range.fromMs || toMs > this.range.toMs) return undefined;
     if (this.wholeFromMs > fromMs && this.found < queryLimit) return undefined;
     const { timeOf } = this.#options;
@@ -179,7 +179,7 @@ export class LiveSearch implements MessageSearch {
     }
     if (lateJoin) this.#join(mostMatches, telling);
     while (this.#left > 0 && this.found < mostMatches) {
-      const next = inside[this.#left - 1] as StoredMessage;
+      const next = inside[this.#left - 1] as LiveMessage;
       if (timeOf(next) < downToMs) break;
       this.#left--;
       this.reachedMs = timeOf(next);
@@ -222,12 +222,12 @@ export class LiveSearch implements MessageSearch {
   #passAll(mostMatches: number, telling: MatchListener | undefined): void {
     const { inside, nowMs } = this.#options;
     const left = inside.toSorted((one, other) => placeOf(one) - placeOf(other));
-    while (left.length > 0 && this.found < mostMatches) this.#pass(left.pop() as StoredMessage, mostMatches, telling);
+    while (left.length > 0 && this.found < mostMatches) this.#pass(left.pop() as LiveMessage, mostMatches, telling);
     this.endedAtMs = nowMs();
     this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
   }
 
-  #pass(message: StoredMessage, mostMatches: number, telling: MatchListener | undefined): void {
+  #pass(message: LiveMessage, mostMatches: number, telling: MatchListener | undefined): void {
     this.scannedBytes += message.bytes;
     if (!this.#matches(message)) return;
     if (!this.#isVisible(message)) {
@@ -254,11 +254,11 @@ export class LiveSearch implements MessageSearch {
     }
   }
 
-  #matches({ row }: StoredMessage): boolean {
+  #matches({ row }: LiveMessage): boolean {
     return this.#options.filter.matches(row);
   }
 
-  #isVisible({ message }: StoredMessage): boolean {
+  #isVisible({ message }: LiveMessage): boolean {
     return message.searchableMs <= this.#options.nowMs();
   }
 
@@ -269,28 +269,28 @@ export class LiveSearch implements MessageSearch {
   }
 }
 
-function placeOf({ message }: StoredMessage): number {
+function placeOf({ message }: LiveMessage): number {
   return message.atMs + message.displacedMs;
 }
 
-function happenedAt({ message }: StoredMessage): number {
+function happenedAt({ message }: LiveMessage): number {
   return message.atMs;
 }
 
-function receivedAt({ message }: StoredMessage): number {
+function receivedAt({ message }: LiveMessage): number {
   return message.receivedMs;
 }
 
 function slice(
-  messages: readonly StoredMessage[],
-  timeOf: (message: StoredMessage) => number,
+  messages: readonly LiveMessage[],
+  timeOf: (message: LiveMessage) => number,
   { fromMs, toMs }: SearchRange,
-): readonly StoredMessage[] {
+): readonly LiveMessage[] {
   const firstAt = (ms: number) => {
     let [low, high] = [0, messages.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (timeOf(messages[middle] as StoredMessage) < ms) low = middle + 1;
+      if (timeOf(messages[middle] as LiveMessage) < ms) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -305,7 +305,7 @@ const camelNames: Readonly<Record<string, string>> = {
   _receipttime: '_receiptTime',
 };
 
-function store(message: PlannedMessage, name: (field: string) => string): StoredMessage {
+function store(message: PlannedMessage, name: (field: string) => string): LiveMessage {
   const { atMs, receivedMs, id, raw } = message;
   const values: Readonly<Record<string, string>> = {
     _messageid: id,

@@ -3,7 +3,7 @@ import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
   readonly keys: readonly GroupKey[];
-  readonly figures: readonly Figure[];
+  readonly figures: readonly AggregateFigure[];
   /** Length in ms of the periods by which the aggregation groups messages. */
   readonly sliceMs: number;
   /**
@@ -18,10 +18,10 @@ export interface AggregationPlan {
  */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
-export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
+export type AggregateFigure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
 
 const groupKeys: readonly GroupKey[] = ['kind', 'digit', 'slice', '_size', '_messageid'];
-const figureTexts: Readonly<Record<Figure, string>> = {
+const figureTexts: Readonly<Record<AggregateFigure, string>> = {
   messages: 'count as messages',
   bytes: 'sum(_size) as bytes',
   mean: 'avg(_size) as mean',
@@ -33,7 +33,7 @@ const figureTexts: Readonly<Record<Figure, string>> = {
 export function planAggregation(chance: Chance, spanMs: number): AggregationPlan {
   return {
     keys: chance.happens(0.3) ? [chance.one(groupKeys)] : chance.some(groupKeys, 0.3),
-    figures: ['messages', ...chance.some<Figure>(['bytes', 'mean', 'first', 'last', 'ids'], 0.4)],
+    figures: ['messages', ...chance.some<AggregateFigure>(['bytes', 'mean', 'first', 'last', 'ids'], 0.4)],
     sliceMs: Math.max(1, Math.floor(spanMs / chance.whole(1, 50))),
     moreThan: chance.happens(0.2) ? chance.whole(1, 3) : undefined,
   };

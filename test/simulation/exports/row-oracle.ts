@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
-import type { LiveSearch, StoredMessage } from './live-data.ts';
+import type { LiveMessage, LiveSearch } from './live-data.ts';
 import { isInTime } from './planned-corpus.ts';
 import type { ExportHistoryRecord, StoredRecord } from './record.ts';
 
@@ -61,7 +61,7 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
 }
 
 /** Returns whether a client has the results of the search. This is also true if the search found nothing. */
-function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
+function isHad({ isRead }: LiveSearch, rows: readonly LiveMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
@@ -92,7 +92,7 @@ interface Difference {
 }
 
 /** Returns how the rows differ from the expected rows; undefined if they are equal. */
-function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
+function differenceOf(expected: readonly LiveMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));
   if ([...wanted].sort().join('\n') === rows.toSorted().join('\n')) return undefined;
   const missing = [...wanted].filter((row) => !rows.includes(row));
@@ -153,6 +153,6 @@ export function rowsOf(
   return rows;
 }
 
-function keyOf({ message: { id, raw } }: StoredMessage): string {
+function keyOf({ message: { id, raw } }: LiveMessage): string {
   return messageText(id, raw);
 }

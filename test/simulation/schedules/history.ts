@@ -42,13 +42,13 @@ interface ScheduleHistory {
 }
 
 export async function scheduleHistory(seed: number): Promise<ScheduleHistory> {
-  const history = new History(seed);
+  const history = new ScheduleRun(seed);
   await history.run();
   const { violations, failedRuns, storedGaps } = history;
   return { violations, failedRuns: failedRuns.size, storedGaps: storedGaps.size };
 }
 
-class History {
+class ScheduleRun {
   readonly violations: string[] = [];
   /** Names of runs that the status has shown as gaps. */
   readonly failedRuns = new Set<string>();

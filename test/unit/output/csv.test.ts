@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type ColumnSet, messageColumns, recordColumns } from '../../../src/output/columns.ts';
 import { CsvEncoder } from '../../../src/output/csv-encoder.ts';
 import { readCsv } from './duckdb.ts';
-import { encoded, fieldNames, type Members, rowMembers, sorted, texts, writings, writtenRow } from './rows.ts';
+import { encoded, fieldNames, type RowMembers, rowMembers, sorted, texts, writings, writtenRow } from './rows.ts';
 
 const plain = { formulaGuard: false };
 const guarded = { formulaGuard: true };
@@ -139,7 +139,7 @@ function cellText(value: unknown, isGuarded: boolean): string {
  * Returns the text that csv-stringify creates. Adds the quotes that csv-stringify omits in a row that has only one
  * empty cell.
  */
-function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
+function expectedCsv(names: readonly string[], rows: readonly RowMembers[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];
   const cells = table.map((line) => line.map((value) => cellText(value, isGuarded)));

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
-export type ReadRow = Readonly<Record<string, unknown>>;
+export type TableRow = Readonly<Record<string, unknown>>;
 
 /** Reads the cells of a CSV file as text. Empty cells are ''. */
-export function readCsv(file: string): Promise<ReadRow[]> {
+export function readCsv(file: string): Promise<TableRow[]> {
   const options = `header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
   return query(Buffer.from(file), (place) => `SELECT coalesce(COLUMNS(*), '') FROM read_csv('${place}', ${options})`);
 }
 
-export function readParquet(file: Buffer): Promise<ReadRow[]> {
+export function readParquet(file: Buffer): Promise<TableRow[]> {
   return query(file, (place) => `SELECT * FROM read_parquet('${place}')`);
 }
 
@@ -24,14 +24,14 @@ export async function describeParquet(file: Buffer): Promise<Record<string, unkn
 /** One DuckDB instance for all reads, because its start takes longer than a read. */
 let connection: Promise<DuckDBConnection> | undefined;
 
-export async function query(file: Buffer, sql: (place: string) => string): Promise<ReadRow[]> {
+export async function query(file: Buffer, sql: (place: string) => string): Promise<TableRow[]> {
   const directory = mkdtempSync(path.join(tmpdir(), 'logfleet-read-'));
   try {
     const place = path.join(directory, 'file');
     writeFileSync(place, file);
     connection ??= connect();
     const reader = await (await connection).runAndReadAll(sql(place));
-    return reader.getRowObjectsJS() as ReadRow[];
+    return reader.getRowObjectsJS() as TableRow[];
   } finally {
     rmSync(directory, { recursive: true });
   }

@@ -89,15 +89,15 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
 });
 
 /** Names and values of a row's members. A row may have two members with the same name. */
-export type Members = readonly (readonly [name: string, value: unknown])[];
+export type RowMembers = readonly (readonly [name: string, value: unknown])[];
 
-export function writtenRow(members: Members, { space, escapes }: Writing): string {
+export function writtenRow(members: RowMembers, { space, escapes }: Writing): string {
   const text = (value: unknown): string => {
     if (typeof value === 'string') return writtenString(value, escapes);
     if (Array.isArray(value)) return `[${space}${value.map(text).join(`${space},${space}`)}${space}]`;
     return typeof value === 'object' && value !== null ? object(Object.entries(value)) : JSON.stringify(value);
   };
-  const object = (entries: Members): string =>
+  const object = (entries: RowMembers): string =>
     `{${space}${entries.map(([name, value]) => `${text(name)}${space}:${space}${text(value)}`).join(`${space},${space}`)}${space}}`;
   return object(members);
 }
@@ -150,10 +150,13 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
   texts,
 );
 
-export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
+export const rowMembers: fc.Arbitrary<RowMembers> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
 /** Returns the expected value of each column, and the JSON members that have no column of their own. */
-export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
+export function sorted(
+  names: readonly string[],
+  members: RowMembers,
+): { values: Map<string, unknown>; others: RowMembers } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));
   const filled = new Map<string, { by: string; value: unknown }>();

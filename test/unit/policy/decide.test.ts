@@ -20,7 +20,7 @@ import {
   target,
   task,
 } from './builders.ts';
-import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const { graceMs, openLimitMs, driftConfirmMs } = settings;
 
@@ -52,7 +52,7 @@ test('a decision does not change its input', () => {
 describe('no upgrade starts, and upgrades in flight continue to their end', () => {
   const paused = { 'logfleet.dev/paused': 'true' };
 
-  test.each<[string, Seen, string]>([
+  test.each<[string, ChangedInput, string]>([
     ['paused by the spec', { policy: { spec: { paused: true } } }, 'Paused'],
     ['paused by the annotation', { policy: { metadata: { annotations: paused } } }, 'Paused'],
     ['only observing', { policy: { spec: { mode: 'Observe' } } }, 'Observing'],
@@ -295,7 +295,7 @@ describe('whether a run on a directory may end', () => {
   const pending = () => new PolicyBench({ collectors: fleetOf(1) });
   const inFlight = () => new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
 
-  test.each<[string, PolicyBench, Seen, boolean]>([
+  test.each<[string, PolicyBench, ChangedInput, boolean]>([
     ['all updated', new PolicyBench({ collectors: updatedFleet(1) }), {}, true],
     ['rolling', pending(), {}, false],
     ['in flight', inFlight(), {}, false],
@@ -320,7 +320,7 @@ describe('whether a run on a directory may end', () => {
 });
 
 describe('the wait in the status', () => {
-  const waiting = (bench: PolicyBench, seen: Seen = {}) => decided(bench, seen).essentials.rollout?.waitingFor;
+  const waiting = (bench: PolicyBench, seen: ChangedInput = {}) => decided(bench, seen).essentials.rollout?.waitingFor;
 
   test('names maxInProgress', () => {
     const strategy = { maxInProgress: 1, order: 'Name' } as const;
@@ -354,7 +354,7 @@ describe('the wait in the status', () => {
 });
 
 describe('other fields of the status', () => {
-  const of = (seen: Seen) => decided(new PolicyBench({ collectors: fleetOf(1) }), seen).essentials;
+  const of = (seen: ChangedInput) => decided(new PolicyBench({ collectors: fleetOf(1) }), seen).essentials;
 
   test('are the generation and the target', () => {
     expect(of({ policy: { metadata: { generation: 9 } } })).toMatchObject({
@@ -421,7 +421,7 @@ test('the start of a stage is written before its collectors are upgraded', () =>
   expect(posts(decided(bench))).toEqual(first.started);
 });
 
-test.each<[string, Seen]>([
+test.each<[string, ChangedInput]>([
   ['a policy of the service that has not claimed yet', { heldBy: 'policy logging/other to claim its collectors' }],
   ['spec.mode Observe', { policy: { spec: { mode: 'Observe' } } }],
 ])('R3: a rollout is not complete before the soak of its last stage, even if no upgrade may start: %s', (_, seen) => {

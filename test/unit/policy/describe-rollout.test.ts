@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
-import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
 const canary = stage('canary', { selector: { matchNames: ['web-1'] }, soakDuration: '1h' });
@@ -14,7 +14,7 @@ const time = '2026-11-01T00:00:00Z';
 interface Setting {
   readonly stages?: readonly Stage[];
   readonly header?: Partial<LedgerHeader>;
-  readonly seen?: Seen;
+  readonly seen?: ChangedInput;
   readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
 }
 
@@ -190,7 +190,7 @@ describe('the next window', () => {
       { startTime: '2026-11-01T00:00:00Z', endTime: '2026-11-01T02:00:00Z' },
     ],
   ])('%s', (_, maintenance, window) => {
-    expect(told({ seen: spec(maintenance) as Seen }).nextWindow).toEqual(window);
+    expect(told({ seen: spec(maintenance) as ChangedInput }).nextWindow).toEqual(window);
   });
 
   test('has the time zone whose collectors may be upgraded, if windows use the zones of collectors', () => {

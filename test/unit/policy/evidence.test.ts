@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { endedEntry, oldVersion, openEntry, settings, stageRecord, target, task } from './builders.ts';
-import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const rolloutId = `1-${target}`;
 const tally = { number: 0, finished: 3, failed: 2 };
@@ -32,7 +32,7 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
+function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: ChangedInput = {}) {
   // Collector 2 has not been upgraded, so the rollout cannot complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));
   const parts = { spec: inStages, header, entries: [known], members: { canary: ['1'] } };
@@ -158,7 +158,7 @@ describe('a retry by a person', () => {
     expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
   });
 
-  test.each<[string, Entry, Shown, Seen]>([
+  test.each<[string, Entry, Shown, ChangedInput]>([
     [
       'an upgrade failed',
       openEntry(),

@@ -167,18 +167,21 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
 }
 
 /** Inputs of `decide` that a test changes. */
-export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
+export type ChangedInput = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
 export type DecidedWithFigures = Decision & { readonly figures: FiguresNow };
 
-export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures {
+export function decided(bench: PolicyBench, seen: ChangedInput = {}): DecidedWithFigures {
   const { figures, ...decision } = checkedDecide(inputOf(bench, seen));
   assert(figures !== undefined, 'the counts are due');
   return { ...decision, figures };
 }
 
 /** Returns what `decide` needs to know about the policy at the time `nowMs`. */
-export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
+export function inputOf(
+  bench: PolicyBench,
+  { nowMs = 1_000, policy: parts, ...observation }: ChangedInput = {},
+): DecideInput {
   return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
     ledger: bench.ledger,
@@ -225,7 +228,7 @@ export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = 
 }
 
 /** Inputs of admission that a test changes. */
-type Admitted = Seen & { readonly attempts?: number; readonly state?: RolloutState };
+type Admitted = ChangedInput & { readonly attempts?: number; readonly state?: RolloutState };
 
 export const quietState: RolloutState = {
   header: header(),

@@ -16,7 +16,7 @@ test('a pure decision gives the same answer as without the check', () => {
 const withPart = (part: unknown) => (given: DecideInput) => ({ ...decide(given), part }) as Decision;
 let answers = 0;
 
-class Tally {
+class MutableCount {
   count = 1;
 }
 
@@ -55,7 +55,7 @@ test.each<[string, (given: DecideInput) => Decision, RegExp]>([
   ],
   ['gives another answer each time', (given) => ({ ...decide(given), requeueAfterMs: ++answers }), /two answers/],
   ['gives back a function', withPart(() => 1), /could not be cloned/],
-  ['gives back an object of a class', withPart(new Tally()), /not plain data/],
+  ['gives back an object of a class', withPart(new MutableCount()), /not plain data/],
   [
     'gives back the row of a collector',
     (given) => withPart(given.memberIndex.row('1'))(given),

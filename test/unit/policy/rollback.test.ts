@@ -15,7 +15,7 @@ import {
   stageRecord,
   target,
 } from './builders.ts';
-import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const { graceMs } = settings;
 const nowMs = 90 * minuteMs;
@@ -183,7 +183,7 @@ describe('the state of each collector in a rollback', () => {
 });
 
 describe('attempts of a rollback', () => {
-  const posts = (bench: PolicyBench, seen: Seen = {}) =>
+  const posts = (bench: PolicyBench, seen: ChangedInput = {}) =>
     decided(bench, { nowMs, ...seen }).post.map(({ collectorId, open, used, back }) => [
       collectorId,
       open?.toVersion,
@@ -225,7 +225,7 @@ describe('attempts of a rollback', () => {
     expect(post).toMatchObject([{ open: { probe: true, toVersion: oldVersion } }]);
   });
 
-  test.each<[string, Seen]>([
+  test.each<[string, ChangedInput]>([
     ['paused', { policy: { spec: { paused: true } } }],
     ['everything is paused', { pausedForAll: 'the ConfigMap' }],
     [

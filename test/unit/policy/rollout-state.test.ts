@@ -6,7 +6,7 @@ import type { Decision } from '../../../src/policy/decide.ts';
 import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector, endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
-import { decided, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 
 const hourMs = 60 * minuteMs;
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
@@ -30,7 +30,7 @@ interface Setting {
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
-  readonly seen?: Seen;
+  readonly seen?: ChangedInput;
   /** Time in ms at which the newest complete collector list was requested; `nowMs` by default. */
   readonly sweptMs?: number;
 }
@@ -80,7 +80,7 @@ describe('a stage starts', () => {
     expect(namesOf(decision(two))).toEqual(['canary']);
   });
 
-  test.each<[string, Seen]>([
+  test.each<[string, ChangedInput]>([
     ['the policy is paused', { policy: { spec: { paused: true } } }],
     ['mode is Observe', { policy: { spec: { mode: 'Observe' } } }],
     ['other policies have not claimed yet', { heldBy: 'policy a/b to report which collectors it selects' }],

@@ -25,7 +25,7 @@ import {
   stageRecord,
   target,
 } from './builders.ts';
-import { decided, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 
 /** Rules that forbid the upgrade of web-9, each with its message in the status. */
 export const blockers = {
@@ -57,7 +57,7 @@ export const blockers = {
 } as const;
 
 export type Blocker = keyof typeof blockers;
-export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
+export type StartRule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 
 export const nowMs = 90 * minuteMs;
 /** Version that web-9 runs before the rollout. */
@@ -73,37 +73,37 @@ const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
 
 export interface InForce {
-  readonly holds: readonly Rule[];
-  readonly over?: readonly Rule[];
+  readonly holds: readonly StartRule[];
+  readonly over?: readonly StartRule[];
 }
 
 class Rules {
-  readonly #holds: ReadonlySet<Rule>;
-  readonly #over: ReadonlySet<Rule>;
+  readonly #holds: ReadonlySet<StartRule>;
+  readonly #over: ReadonlySet<StartRule>;
 
   constructor({ holds, over = [] }: InForce) {
     this.#holds = new Set(holds);
     this.#over = new Set(over);
   }
 
-  hold(...some: readonly Rule[]): boolean {
+  hold(...some: readonly StartRule[]): boolean {
     return some.some((rule) => this.#holds.has(rule));
   }
 
   /** Returns whether one of these rules applies in the test case, or applied earlier. */
-  have(...some: readonly Rule[]): boolean {
+  have(...some: readonly StartRule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
 }
 
-export interface Outcome extends LedgerChange {
+export interface DecisionOutcome extends LedgerChange {
   /** Version of the upgrade that was started for web-9; undefined if none was started. */
   readonly posted: string | undefined;
   /** All messages in the status that explain why an upgrade does not start, as one text. */
   readonly told: string;
 }
 
-export function outcome(inForce: InForce): Outcome {
+export function outcome(inForce: InForce): DecisionOutcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
   // The retry, the start of a stage and the start of an upgrade may need one decision each, so the loop makes up to
@@ -116,7 +116,7 @@ export function outcome(inForce: InForce): Outcome {
   return last;
 }
 
-export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
+export function outcomeOf(bench: PolicyBench, seen: ChangedInput): DecisionOutcome {
   const { post, health, essentials, figures, header, changes, started } = decided(bench, { nowMs, ...seen });
   const { collectors, tasks } = figures;
   const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
@@ -149,7 +149,7 @@ function targetOf(rules: Rules): string {
   return verdict.kind === 'offered' ? verdict.version : verdict.kind;
 }
 
-function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen: Seen } {
+function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen: ChangedInput } {
   const wanted = targetOf(rules);
   const entries = entriesUnder(rules, wanted);
   const inFlight = new Set(entries.filter(({ open }) => open).map(({ collectorId }) => collectorId));
@@ -180,7 +180,7 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
     annotations: rules.hold("person's retry") ? { [annotations.retry]: `1-${wanted}` } : {},
     ...(rules.hold('deletion') && { deletionTimestamp: '2026-11-01T00:00:00Z' }),
   };
-  const seen: Seen = {
+  const seen: ChangedInput = {
     pausedForAll: rules.hold('kill switch') ? 'the settings' : undefined,
     notOffered: rules.hold('build not offered') ? 'It offers none.' : undefined,
     problem: rules.hold('service unusable') ? problem : undefined,
@@ -244,7 +244,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
  * closed at this time.
  */
 function maintenanceUnder(rules: Rules): Maintenance {
-  const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
+  const schedule = (rule: StartRule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
     cutoff: '30m',
     windows: [

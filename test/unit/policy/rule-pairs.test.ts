@@ -23,14 +23,14 @@ import {
   nowMs,
   outcome,
   outcomeOf,
-  type Rule,
+  type StartRule,
 } from './rule-fleet.ts';
 
 const names = Object.keys(blockers) as readonly Blocker[];
-const rules: readonly Rule[] = [...names, 'rollback', "person's retry", 'age of the build'];
+const rules: readonly StartRule[] = [...names, 'rollback', "person's retry", 'age of the build'];
 const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) => [one, other] as const));
-const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
-const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
+const nameOf = ([one, other]: readonly [StartRule, StartRule]) => `${one} × ${other}`;
+const isBlocker = (rule: StartRule): rule is Blocker => rule in blockers;
 
 /** Expects that the rule `by` forbids the upgrade of the collector web-9, and that the status says so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
@@ -197,7 +197,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
-const rowsOf = (of: readonly (readonly [Rule, Rule])[]) => of.map((pair) => [nameOf(pair), ...pair] as const);
+const rowsOf = (of: readonly (readonly [StartRule, StartRule])[]) => of.map((pair) => [nameOf(pair), ...pair] as const);
 const blockerPairs = meeting.filter(([one, other]) => isBlocker(one) && isBlocker(other));
 const backPairs = meeting.filter(([one, other]) => isBlocker(one) && other === 'rollback');
 const retryPairs = meeting.filter(([, other]) => other === "person's retry");
@@ -278,7 +278,7 @@ describe('a rollback', () => {
 });
 
 /** Rules that a user's retry ends. */
-const retried: readonly Rule[] = ['failure stop', 'abort', 'back-off'];
+const retried: readonly StartRule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {
   test.each(rowsOf(retryPairs.filter(([one]) => retried.includes(one))))('%s: it ends that', (_, first, retry) => {

@@ -11,7 +11,7 @@ import type {
 import type { Answer, CallOptions } from '../../../src/service/requests/call.ts';
 import { ServiceError, type ServiceErrorOptions } from '../../../src/service/requests/service-error.ts';
 
-export interface Call<Asked, T> {
+export interface ScriptedCall<Asked, T> {
   readonly asked: Asked;
   /**
    * Calls `beforeSend` of the caller, as a real client does right before it sends a request. If `beforeSend` throws,
@@ -23,9 +23,11 @@ export interface Call<Asked, T> {
 }
 
 export class ScriptedService implements UpgradeService {
-  readonly posts: Call<{ readonly collectorId: string; readonly toVersion: string }, { readonly taskId: string }>[] =
-    [];
-  readonly taskReads: Call<string, UpgradeTask>[] = [];
+  readonly posts: ScriptedCall<
+    { readonly collectorId: string; readonly toVersion: string },
+    { readonly taskId: string }
+  >[] = [];
+  readonly taskReads: ScriptedCall<string, UpgradeTask>[] = [];
 
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
@@ -47,7 +49,11 @@ export class ScriptedService implements UpgradeService {
   }
 }
 
-function record<Asked, T>(calls: Call<Asked, T>[], asked: Asked, options: CreateTaskOptions): Promise<Answer<T>> {
+function record<Asked, T>(
+  calls: ScriptedCall<Asked, T>[],
+  asked: Asked,
+  options: CreateTaskOptions,
+): Promise<Answer<T>> {
   return new Promise((resolve, reject) => {
     options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
     calls.push({

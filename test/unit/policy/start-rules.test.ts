@@ -11,7 +11,7 @@ import type { RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger
 import type { Observation } from '../../../src/policy/rollout/decide-input.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, stageRecord } from './builders.ts';
-import { fleetOf, inputOf, PolicyBench, quietState, type Seen, windowsOf } from './policy-bench.ts';
+import { type ChangedInput, fleetOf, inputOf, PolicyBench, quietState, windowsOf } from './policy-bench.ts';
 
 const closed = new MaintenanceCalendar({
   cutoff: '30m',
@@ -125,7 +125,7 @@ describe('for one collector', () => {
   const backOffMs = 5 * 60_000;
 
   interface Among extends Partial<Omit<AdmissionState, 'policy' | 'observation'>> {
-    readonly seen?: Seen;
+    readonly seen?: ChangedInput;
   }
 
   function line(nowMs: number, seenAtMs: number, { seen, ...more }: Among = {}): AdmissionState {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { measureThroughput } from '../../../src/policy/decide.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
-import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
+import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const nowMs = 20 * minuteMs;
 const wallMs = epochMs + nowMs;
@@ -32,7 +32,8 @@ describe('the estimated end', () => {
   const entries = [ended('1', 0), ended('2', 2)];
   const atTarget = (index: number) => (index < 2 ? { collectorVersion: target } : {});
   const bench = (more: object = {}) => new PolicyBench({ collectors: fleetOf(30, atTarget), entries, ...more });
-  const endOf = (seen: Seen, of = bench()) => decided(of, { nowMs, ...seen }).figures.rollout?.estimatedCompletionTime;
+  const endOf = (seen: ChangedInput, of = bench()) =>
+    decided(of, { nowMs, ...seen }).figures.rollout?.estimatedCompletionTime;
 
   test('is the present plus the time for 28 collectors at two in six minutes', () => {
     expect(Date.parse(endOf({}) ?? '')).toBe(wallMs + 84 * minuteMs);
@@ -61,7 +62,7 @@ describe('the estimated end', () => {
   });
 
   const stages = [{ name: 'all', soakDuration: '0s', approval: 'Required' as const }];
-  test.each<[string, Seen, PolicyBench]>([
+  test.each<[string, ChangedInput, PolicyBench]>([
     ['no collector is left', {}, bench({ collectors: fleetOf(3, () => ({ collectorVersion: target })) })],
     ['it is stopped', {}, bench({ header: { stop: { kind: 'failures', message: 'Too many.', atMs: 0 } } })],
     ['it is paused', { pausedForAll: 'somebody' }, bench()],

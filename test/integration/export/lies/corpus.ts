@@ -3,12 +3,12 @@ import type { Message } from '../../../../simulator/test/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 
 /** Fields of a message or of an aggregation row. */
-export type Row = Readonly<Record<string, string>>;
+export type ResultFields = Readonly<Record<string, string>>;
 
 export interface Corpus {
   readonly messages: readonly Message[];
   /** True rows of the service, as pages show them. */
-  readonly truth: readonly Row[];
+  readonly truth: readonly ResultFields[];
   /** Maximum number of rows in a page of results. */
   readonly pageRows: number;
 }
@@ -38,6 +38,6 @@ function messageAt(at: number, index: number): Message {
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };
 }
 
-function rowOf({ at, raw, fields }: Message): Row {
+function rowOf({ at, raw, fields }: Message): ResultFields {
   return { _messagetime: String(at), _receipttime: String(at), _size: String(raw.length), _raw: raw, ...fields };
 }

@@ -7,13 +7,13 @@
  */
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';
-import { type Corpus, denseMs, fromMs, large, type Row, small, toMs } from './corpus.ts';
-import { type JobStatus, type Lie, timeOf } from './lying-service.ts';
+import { type Corpus, denseMs, fromMs, large, type ResultFields, small, toMs } from './corpus.ts';
+import { type Lie, type LyingStatus, timeOf } from './lying-service.ts';
 
-export type Outcome = 'whole' | 'noticed' | 'undetectable';
+export type LieOutcome = 'whole' | 'noticed' | 'undetectable';
 
 export interface LieCase {
-  readonly outcome: Outcome;
+  readonly outcome: LieOutcome;
   readonly lie: Lie;
   /** Fields of the export's spec that this lie needs. */
   readonly spec?: object;
@@ -22,7 +22,7 @@ export interface LieCase {
   readonly corpus?: Corpus;
 }
 
-type Rows = readonly Row[];
+type Rows = readonly ResultFields[];
 type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
@@ -33,13 +33,13 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 const inLarge = { corpus: large };
 
 /** Rows that the false answers change. They are at different positions of a page. */
-const certain = truth[300] as Row;
-const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
-const foreign = truth[900] as Row;
-const oldest = truth[0] as Row;
-const newest = truth.findLast((row) => timeOf(row) !== denseMs) as Row;
+const certain = truth[300] as ResultFields;
+const crowded = truth.findLast((row) => timeOf(row) === denseMs) as ResultFields;
+const foreign = truth[900] as ResultFields;
+const oldest = truth[0] as ResultFields;
+const newest = truth.findLast((row) => timeOf(row) !== denseMs) as ResultFields;
 
-function isRow({ _messageid }: Row): (row: Row) => boolean {
+function isRow({ _messageid }: ResultFields): (row: ResultFields) => boolean {
   return (row) => row['_messageid'] === _messageid;
 }
 
@@ -49,13 +49,13 @@ function without(...rows: Rows): (rows: Rows) => Rows {
 }
 
 /** Changes one row in every search that finds it. */
-function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
+function withRow(row: ResultFields, change: (row: ResultFields) => Rows): (rows: Rows) => Rows {
   const isWanted = isRow(row);
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
 }
 
 /** Changes every hundredth row in all searches. */
-function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
+function withHundredth(change: (row: ResultFields) => ResultFields): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
 
@@ -64,7 +64,7 @@ function sorted(rows: Rows): Rows {
   return rows.toSorted((left, right) => timeOf(right) - timeOf(left));
 }
 
-function shifted(row: Row, byMs: number): Row {
+function shifted(row: ResultFields, byMs: number): ResultFields {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
@@ -75,12 +75,12 @@ function inPlaceOfNext(rows: Rows, index: number): Rows {
 }
 
 /** Returns a function that puts a second copy of the row `given` in the place of the row `replaced`. */
-function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
+function inPlaceOf(given: ResultFields, replaced: ResultFields): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
 
 /** A lie that exchanges the times of two rows. */
-function swapped(left: Row, right: Row): (rows: Rows) => Rows {
+function swapped(left: ResultFields, right: ResultFields): (rows: Rows) => Rows {
   const byMs = timeOf(right) - timeOf(left);
   return (rows) =>
     rows.map((row) => {
@@ -89,21 +89,23 @@ function swapped(left: Row, right: Row): (rows: Rows) => Rows {
     });
 }
 
-function withText(row: Row, text: string): Row {
+function withText(row: ResultFields, text: string): ResultFields {
   return { ...row, _raw: text };
 }
 
 /** Replaces the text of a row by another text of equal size. */
-function garbled(row: Row): Row {
+function garbled(row: ResultFields): ResultFields {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
 /** Returns the next true row of equal size. */
-function sameSized(row: Row): Row {
-  return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
+function sameSized(row: ResultFields): ResultFields {
+  return truth.find(
+    (other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row),
+  ) as ResultFields;
 }
 
-function isNear(left: Row, right: Row): boolean {
+function isNear(left: ResultFields, right: ResultFields): boolean {
   const distanceMs = timeOf(left) - timeOf(right);
   return distanceMs > 0 && distanceMs < 10 * minuteMs;
 }
@@ -112,12 +114,12 @@ function isNear(left: Row, right: Row): boolean {
  * Returns a row of the same size as `row`, but with other content. Its message time and receipt time are 1 ms after the
  * time of the row `foreign`.
  */
-function forged(row: Row): Row {
+function forged(row: ResultFields): ResultFields {
   const atMs = String(timeOf(foreign) + 1);
   return { ...garbled(row), _messageid: '-6917529099999999', _messagetime: atMs, _receipttime: atMs };
 }
 
-function ofRows(change: (status: JobStatus) => JobStatus): NonNullable<Lie['status']> {
+function ofRows(change: (status: LyingStatus) => LyingStatus): NonNullable<Lie['status']> {
   return (status, { isAggregation }) => (isAggregation ? status : change(status));
 }
 
@@ -233,7 +235,7 @@ const doubled: Cases = {
   'the second page begins with the last row of the first': whole(
     {
       page: (rows, { offset }) =>
-        offset === large.pageRows ? [large.truth.toReversed()[large.pageRows - 1] as Row, ...rows] : rows,
+        offset === large.pageRows ? [large.truth.toReversed()[large.pageRows - 1] as ResultFields, ...rows] : rows,
     },
     inLarge,
   ),
@@ -284,7 +286,7 @@ const movedInside: Cases = {
     rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)),
   }),
   'two rows of different sizes have the time of each other': noticed({
-    rows: (rows) => sorted(swapped(certain, truth[310] as Row)(rows)),
+    rows: (rows) => sorted(swapped(certain, truth[310] as ResultFields)(rows)),
   }),
   'two rows of the same size have the time of each other': undetectable({
     rows: (rows) => sorted(swapped(certain, sameSized(certain))(rows)),

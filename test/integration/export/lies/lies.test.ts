@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ExportWorld, minuteMs } from '../export-world.ts';
 import { type Corpus, small } from './corpus.ts';
-import { type LieCase, lies, type Outcome } from './lie-table.ts';
+import { type LieCase, type LieOutcome, lies } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
 describe('a lying service', () => {
@@ -42,7 +42,7 @@ async function exported({ lie, corpus = small, spec = {}, search = {} }: Omit<Li
   return { outcome: outcomeOf(world, corpus), hasLied: service?.hasLied };
 }
 
-function outcomeOf(world: ExportWorld, { truth }: Corpus): Outcome {
+function outcomeOf(world: ExportWorld, { truth }: Corpus): LieOutcome {
   if (world.reason !== 'Exported') return 'noticed';
   const written = world.writtenRows().map(textOf).sort();
   return JSON.stringify(written) === JSON.stringify(truth.map(textOf).sort()) ? 'whole' : 'undetectable';

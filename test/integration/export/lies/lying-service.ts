@@ -7,7 +7,7 @@ import {
 } from '../../../../simulator/in-process.ts';
 import type { ServiceModel } from '../../../../simulator/model.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
-import type { Corpus, Row } from './corpus.ts';
+import type { Corpus, ResultFields } from './corpus.ts';
 
 export interface LyingJob {
   readonly query: string;
@@ -18,7 +18,7 @@ export interface LyingJob {
   readonly number: number;
 }
 
-export interface PageRequest {
+export interface LyingPageRequest {
   readonly offset: number;
   readonly limit: number;
   /** Number of times that the first page of this search job has been requested. */
@@ -26,15 +26,15 @@ export interface PageRequest {
   readonly job: LyingJob;
 }
 
-export interface JobStatus {
+export interface LyingStatus {
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;
-  readonly histogramBuckets: readonly Bucket[];
+  readonly histogramBuckets: readonly LyingBucket[];
   readonly [other: string]: unknown;
 }
 
-export interface Bucket {
+export interface LyingBucket {
   readonly startTimestamp: number;
   readonly length: number;
   readonly count: number;
@@ -42,15 +42,15 @@ export interface Bucket {
 
 export interface Lie {
   /** Returns the rows of a search job, newest first. */
-  readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
+  readonly rows?: (rows: readonly ResultFields[], job: LyingJob) => readonly ResultFields[];
   /**
    * True if the message count and the histogram are computed from the false `rows`. The false answer is then
    * consistent, so neither of them reveals the error.
    */
   readonly isCounted?: boolean;
-  readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
-  readonly status?: (status: JobStatus, job: LyingJob) => JobStatus;
-  readonly records?: (records: readonly Row[], job: LyingJob) => readonly Row[];
+  readonly page?: (rows: readonly ResultFields[], request: LyingPageRequest) => readonly ResultFields[];
+  readonly status?: (status: LyingStatus, job: LyingJob) => LyingStatus;
+  readonly records?: (records: readonly ResultFields[], job: LyingJob) => readonly ResultFields[];
 }
 
 interface KnownJob extends LyingJob {
@@ -63,7 +63,7 @@ interface KnownJob extends LyingJob {
 export class LyingService extends InProcessService {
   hasLied = false;
   readonly #lie: Lie;
-  readonly #truth: readonly Row[];
+  readonly #truth: readonly ResultFields[];
   readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
@@ -97,14 +97,14 @@ export class LyingService extends InProcessService {
   }
 
   #status(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
-    const status = JSON.parse(answer.body) as JobStatus;
+    const status = JSON.parse(answer.body) as LyingStatus;
     job.count = status.messageCount;
     job.isDone = /^(?:DONE GATHERING RESULTS|FORCE PAUSED)$/.test(status.state);
     const counted = this.#lie.isCounted && !job.isAggregation ? this.#recounted(status, job) : status;
     return this.#answer(answer, status, this.#lie.status?.(counted, job) ?? counted);
   }
 
-  #recounted(status: JobStatus, job: KnownJob): JobStatus {
+  #recounted(status: LyingStatus, job: KnownJob): LyingStatus {
     const rows = this.#rowsOf(job);
     const histogramBuckets = status.histogramBuckets.map((bucket) => ({
       ...bucket,
@@ -115,18 +115,18 @@ export class LyingService extends InProcessService {
   }
 
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
-    const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
+    const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: ResultFields }[] };
     if (offset === 0) job.readings++;
     // The pages of a running search job have only the rows that were found so far.
     const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
-    const messages = (maps: readonly Row[]) => ({ ...page, messages: maps.map((map) => ({ map })) });
+    const messages = (maps: readonly ResultFields[]) => ({ ...page, messages: maps.map((map) => ({ map })) });
     return this.#answer(answer, messages(this.#foundBy(job).slice(offset, end)), messages(lied));
   }
 
   #records(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
-    const page = JSON.parse(answer.body) as { readonly records: readonly { readonly map: Row }[] };
+    const page = JSON.parse(answer.body) as { readonly records: readonly { readonly map: ResultFields }[] };
     const records = page.records.map(({ map }) => map);
     const lied = this.#lie.records?.(records, job) ?? records;
     return this.#answer(answer, page, { ...page, records: lied.map((map) => ({ map })) });
@@ -138,13 +138,13 @@ export class LyingService extends InProcessService {
     return { ...answer, body };
   }
 
-  #rowsOf(job: KnownJob): readonly Row[] {
+  #rowsOf(job: KnownJob): readonly ResultFields[] {
     const found = this.#foundBy(job);
     return this.#lie.rows?.(found, job) ?? found;
   }
 
   /** Returns the rows that a search finds. At the row limit, these are the newest rows. */
-  #foundBy(job: KnownJob): readonly Row[] {
+  #foundBy(job: KnownJob): readonly ResultFields[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {
       return timeOf(row) >= job.fromMs && timeOf(row) < job.toMs && (row['_messageid'] ?? '').endsWith(ending);
@@ -153,10 +153,10 @@ export class LyingService extends InProcessService {
   }
 }
 
-export function timeOf(row: Row): number {
+export function timeOf(row: ResultFields): number {
   return Number(row['_messagetime']);
 }
 
-function isIn({ startTimestamp, length }: Bucket, timeMs: number): boolean {
+function isIn({ startTimestamp, length }: LyingBucket, timeMs: number): boolean {
   return timeMs >= startTimestamp && timeMs < startTimestamp + length;
 }

@@ -20,7 +20,7 @@ const path = objectPath('leases', namespace, 'operator');
  */
 const checkIntervalMs = 2_300;
 
-class Candidate {
+class LeaseCandidate {
   readonly api: MemoryApiClient;
   readonly clock: ProcessClock;
   readonly election: LeaseElection;
@@ -56,9 +56,9 @@ class Candidate {
   }
 }
 
-async function pair(): Promise<{ world: World; first: Candidate; second: Candidate }> {
+async function pair(): Promise<{ world: World; first: LeaseCandidate; second: LeaseCandidate }> {
   const world = createWorld();
-  const [first, second] = [new Candidate(world, 'first', 1), new Candidate(world, 'second', 2)];
+  const [first, second] = [new LeaseCandidate(world, 'first', 1), new LeaseCandidate(world, 'second', 2)];
   first.election.start();
   await world.clock.advance(100);
   second.election.start();
@@ -149,7 +149,7 @@ test('a leader that was stopped longer than its lease notices before anything el
 
 test('a leader that was suspended without a takeover begins a new term', async () => {
   const world = createWorld();
-  const only = new Candidate(world, 'only', 1);
+  const only = new LeaseCandidate(world, 'only', 1);
   only.election.start();
   await world.clock.advance(100);
   only.stop();
@@ -204,7 +204,7 @@ test('two processes never lead at once during half an hour of faults, whatever t
   for (let seed = 1; seed <= 8; seed++) {
     const world = createWorld({ latencyMs: [1, 400] });
     const random = seededRandom(seed);
-    const candidates = ['a', 'b', 'c'].map((name, index) => new Candidate(world, name, seed * 10 + index));
+    const candidates = ['a', 'b', 'c'].map((name, index) => new LeaseCandidate(world, name, seed * 10 + index));
     world.server.onRequest = () => {
       const when = random.next() < 0.5 ? 'before' : 'after';
       if (random.next() < 0.2) return { kind: 'reset', when };
@@ -221,7 +221,7 @@ test('two processes never lead at once during half an hour of faults, whatever t
     }
     let led = 0;
     for (let step = 0; step < 1_800; step++) {
-      const chosen = candidates[Math.floor(random.next() * candidates.length)] as Candidate;
+      const chosen = candidates[Math.floor(random.next() * candidates.length)] as LeaseCandidate;
       if (random.next() < 0.02) chosen.stop();
       if (random.next() < 0.05) chosen.wake();
       await world.clock.advance(1_000);
@@ -287,7 +287,7 @@ test('a process that never saw the deleted lease waits until its holder has stop
   second.kill();
   first.api.partition();
   world.server.remove(path);
-  const third = new Candidate(world, 'third', 3);
+  const third = new LeaseCandidate(world, 'third', 3);
   third.election.start();
   const leaders = () => [first, third].filter(({ election }) => election.isLeader()).length;
   for (let look = 0; look < 200; look++) {
@@ -325,7 +325,7 @@ test('a renewal without an answer fails early enough for two more attempts', asy
 
 test('a release in the middle of a first attempt leaves the lease free', async () => {
   const world = createWorld({ latencyMs: [100, 100] });
-  const candidate = new Candidate(world, 'candidate', 1);
+  const candidate = new LeaseCandidate(world, 'candidate', 1);
   candidate.election.start();
   await world.clock.advance(170);
   expect(world.server.get(path)).toBeDefined();

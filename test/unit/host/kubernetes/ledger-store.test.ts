@@ -5,7 +5,7 @@ import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
 import { objectPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../../../src/host/kubernetes/kube-api.ts';
 import { KubernetesLedgerStore, LedgerStartList } from '../../../../src/host/kubernetes/ledger-store.ts';
-import type { StoredObject } from '../../../support/memory-api-store.ts';
+import type { ApiObject } from '../../../support/memory-api-store.ts';
 import {
   clientOf,
   codeOf,
@@ -30,7 +30,7 @@ function setting(): Setting {
   return { world, store, owner: ownerOf(createPolicy(world, 'production')) };
 }
 
-function ledgers(world: World): readonly StoredObject[] {
+function ledgers(world: World): readonly ApiObject[] {
   return world.server.store.objects('logfleet.dev/v1alpha1/ledgers');
 }
 
@@ -88,7 +88,7 @@ test('a write asks for the metadata alone, so that the content is not sent back'
 test('each Ledger is owned by its resource and names its shard', async () => {
   const at = setting();
   await write(at, 'head', 'ü');
-  const [{ metadata, ...members } = {} as StoredObject] = ledgers(at.world);
+  const [{ metadata, ...members } = {} as ApiObject] = ledgers(at.world);
   expect(metadata.namespace).toBe('logging');
   expect(metadata.name).toMatch(/^production-[0-9a-f]{10}-head$/);
   expect(metadata.ownerReferences).toEqual([

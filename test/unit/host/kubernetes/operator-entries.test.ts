@@ -9,7 +9,7 @@ import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.
 import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
 import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
 
-class Installation {
+class InstalledOperator {
   readonly host: KubernetesHost;
   /** Names of policies on which the operator has acted: it has written their first status. */
   readonly acted: string[] = [];
@@ -61,12 +61,12 @@ function stored(world: World, name = 'production') {
   return (policy as unknown as CollectorVersionPolicy).status;
 }
 
-async function twoInstallations(): Promise<{ world: World; first: Installation; second: Installation }> {
+async function twoInstallations(): Promise<{ world: World; first: InstalledOperator; second: InstalledOperator }> {
   const world = createWorld();
   createPolicy(world, 'production');
-  const first = new Installation(world, 'zz-first');
+  const first = new InstalledOperator(world, 'zz-first');
   await world.clock.advance(2_000);
-  const second = new Installation(world, 'aa-second');
+  const second = new InstalledOperator(world, 'aa-second');
   await world.clock.advance(3_000);
   return { world, first, second };
 }
@@ -87,7 +87,7 @@ test('the operator that came first acts, the other one waits, and both report th
 
 test('the conflict of three operators names all of them', async () => {
   const { world } = await twoInstallations();
-  new Installation(world, 'mm-third');
+  new InstalledOperator(world, 'mm-third');
   await world.clock.advance(5_000);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')?.message).toBe(
     'The operators in the namespaces zz-first, aa-second and mm-third manage this resource. The operator in zz-first acts, ' +
@@ -123,7 +123,7 @@ test('one of two operators acts on all resources, if each of them was the first 
     createPolicy(world, name);
     world.server.patch(`${resourcePath(policies, 'logging', name)}/status`, { status: { operators } });
   }
-  const [zz, aa] = [new Installation(world, 'zz'), new Installation(world, 'aa')];
+  const [zz, aa] = [new InstalledOperator(world, 'zz'), new InstalledOperator(world, 'aa')];
   await world.clock.advance(10_000);
   for (const name of Object.keys(before)) {
     expect(stored(world, name)?.operators?.map((each) => each.name)).toEqual(['zz', 'aa']);
@@ -151,10 +151,10 @@ test('a waiting operator acts when the other operator does not answer its questi
 test('an operator that replaces another one waits for a minute, and then acts', async () => {
   const world = createWorld();
   createPolicy(world, 'production');
-  const former = new Installation(world, 'former');
+  const former = new InstalledOperator(world, 'former');
   await world.clock.advance(2_000);
   await former.host.stop();
-  const next = new Installation(world, 'next');
+  const next = new InstalledOperator(world, 'next');
   await world.clock.advance(answerMs - 5_000);
   expect(next.sees()).toBe(false);
   await world.clock.advance(20_000);
@@ -165,7 +165,7 @@ test('an operator that restarts asks again whether the other operator still runs
   const { world, first, second } = await twoInstallations();
   await first.host.stop();
   await second.host.stop();
-  const restarted = new Installation(world, 'aa-second');
+  const restarted = new InstalledOperator(world, 'aa-second');
   await world.clock.advance(answerMs - 5_000);
   expect(restarted.sees()).toBe(false);
   await world.clock.advance(20_000);
@@ -196,7 +196,7 @@ test('two running operators write one question and one answer in ten minutes', a
 test('a single operator writes no additional status', async () => {
   const world = createWorld();
   createPolicy(world, 'production');
-  const only = new Installation(world, 'only');
+  const only = new InstalledOperator(world, 'only');
   await world.clock.advance(3_600_000);
   const writes = world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status'));
   expect(writes).toHaveLength(1);
@@ -212,12 +212,12 @@ test.each([
     const world = createWorld();
     createPolicy(world, 'old', left);
     createPolicy(world, 'shared', kept);
-    const first = new Installation(world, 'zz-first', ['aa', 'bb']);
+    const first = new InstalledOperator(world, 'zz-first', ['aa', 'bb']);
     await world.clock.advance(2_000);
-    const second = new Installation(world, 'aa-second');
+    const second = new InstalledOperator(world, 'aa-second');
     await world.clock.advance(3_000);
     await first.host.stop();
-    const again = new Installation(world, 'zz-first', [kept]);
+    const again = new InstalledOperator(world, 'zz-first', [kept]);
     await world.clock.advance(60_000);
     createPolicy(world, 'new', left);
     await world.clock.advance(askAgainMs + 2 * answerMs + 20_000);

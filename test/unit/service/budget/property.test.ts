@@ -75,7 +75,7 @@ const history = fc.record({
   ),
 });
 
-type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
+type BudgetHistory = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
 /** Runs one random history, in which callers and search jobs send requests through a request budget. */
 class World {
@@ -83,7 +83,7 @@ class World {
   readonly wire = new Wire(this.clock);
   /** Maximum time in ms between two answered keep-alives of a search job. */
   longestSilenceMs = 0;
-  readonly #history: History;
+  readonly #history: BudgetHistory;
   readonly #random: ReturnType<typeof seededRandom>;
   readonly #pace: { readonly leastMs: number; readonly slowMs: number };
   #generation = 0;
@@ -95,7 +95,7 @@ class World {
   #done = 0;
 
   /** The run takes at least `leastMs`. The server takes at least `slowMs` to answer a keep-alive. */
-  constructor(history: History, pace: { readonly leastMs: number; readonly slowMs: number }) {
+  constructor(history: BudgetHistory, pace: { readonly leastMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
     this.#random = seededRandom(history.seed);
@@ -126,7 +126,7 @@ class World {
    * Replaces the process. If `forced` is true, the old process is killed while its requests run. Otherwise, its
    * requests end first.
    */
-  async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
+  async #failOver({ lingering, forced }: NonNullable<BudgetHistory['failover']>): Promise<void> {
     this.#generation++;
     for (const polls of this.#jobs.splice(0)) polls.stop();
     this.#done = 0;

@@ -27,7 +27,7 @@ export interface Fate {
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
-export interface Seen {
+export interface WireRequest {
   readonly key: string;
   readonly class: RequestClass;
   readonly sentMs: number;
@@ -36,7 +36,7 @@ export interface Seen {
 }
 
 export class Wire {
-  readonly seen: Seen[] = [];
+  readonly seen: WireRequest[] = [];
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
   /** Duration in ms of a TLS handshake. */

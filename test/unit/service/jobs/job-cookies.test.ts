@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { JobCookies } from '../../../../src/service/requests/job-session.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { calls, good, harness, home, settled } from '../requests/harness.ts';
-import type { Step } from '../requests/scripted-transport.ts';
+import type { TransportStep } from '../requests/scripted-transport.ts';
 
 const jobs = new URL(`${home}/v1/search/jobs`);
 const job = new URL(`${home}/v1/search/jobs/A1/messages?offset=0&limit=1`);
@@ -68,7 +68,7 @@ describe('cookies', () => {
 });
 
 describe('requests with cookies', () => {
-  const created: Step = {
+  const created: TransportStep = {
     kind: 'answer',
     status: 202,
     body: '{"id":"A1"}',
@@ -92,7 +92,7 @@ describe('requests with cookies', () => {
   test.each([
     ['an answer', { ...good('getJob'), setCookies: ['S=new; Path=/'] }],
     ['a refusal', { kind: 'answer', status: 503, setCookies: ['S=new; Path=/'] }],
-  ] as [string, Step][])('%s stores cookies', async (_name, step) => {
+  ] as [string, TransportStep][])('%s stores cookies', async (_name, step) => {
     const world = harness([step, good('getJob')]);
     await settled(world.clock, world.job.getStatus());
     await settled(world.clock, world.job.getStatus());
@@ -105,7 +105,7 @@ describe('requests with cookies', () => {
       setCookies: ['S=new; Path=/'],
       breaksAfter: { bytes: 10, failure: 'connectionLost' },
     };
-    const world = harness([page as Step, good('getJob')]);
+    const world = harness([page as TransportStep, good('getJob')]);
     await settled(world.clock, calls.listMessages(world));
     await settled(world.clock, world.job.getStatus());
     expect(world.transport.written.at(-1)?.headers.cookie).toContain('S=new');
@@ -119,7 +119,7 @@ describe('requests with cookies', () => {
         headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' },
         setCookies: ['R=1; Path=/'],
       },
-      { ...good('getJob'), setCookies: ['O=1; Path=/'] } as Step,
+      { ...good('getJob'), setCookies: ['O=1; Path=/'] } as TransportStep,
       { kind: 'answer', status: 307, headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' } },
       good('getJob'),
     ]);
@@ -136,8 +136,8 @@ describe('requests with cookies', () => {
 
   test('two jobs have separate cookies', async () => {
     const world = harness([
-      { ...good('createJob'), setCookies: ['S=one; Path=/'] } as Step,
-      { ...good('createJob'), setCookies: ['S=two; Path=/'] } as Step,
+      { ...good('createJob'), setCookies: ['S=one; Path=/'] } as TransportStep,
+      { ...good('createJob'), setCookies: ['S=two; Path=/'] } as TransportStep,
       good('getJob'),
     ]);
     const order = { query: 'x', fromMs: 0, toMs: 1 };

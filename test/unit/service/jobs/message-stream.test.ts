@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../requests/harness.ts';
-import type { AnswerStep, Step } from '../requests/scripted-transport.ts';
+import type { AnswerStep, TransportStep } from '../requests/scripted-transport.ts';
 
 const page = (more: Partial<AnswerStep> = {}): AnswerStep => ({
   kind: 'answer',
@@ -24,7 +24,7 @@ test('rows are passed on unchanged while the page still arrives', async () => {
 });
 
 describe('time limits', () => {
-  const limits: readonly [string, Step, number, number][] = [
+  const limits: readonly [string, TransportStep, number, number][] = [
     ['for the head', page({ afterMs: 120_000 }), 30_000, 0],
     ['for silence between two pieces', page({ breaksAfter: { bytes: 3_000 } }), 10_000, 1],
     ['for the whole, however steadily it drips', page({ pieceBytes: 1, pieceMs: 1_000 }), 60_000, 0],
@@ -60,7 +60,7 @@ describe('time limits', () => {
 });
 
 /** Sink that accepts `most` rows, and then blocks until the test calls `open`. */
-class Gate extends RowLog {
+class BlockingSink extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();
 
@@ -85,7 +85,7 @@ describe('a sink that accepts no more data (B3)', () => {
 
   test('pauses the page, and gets the rest when it is drained', async () => {
     const { clock, job } = harness([inPieces]);
-    const gate = new Gate(30);
+    const gate = new BlockingSink(30);
     const reading = job.listMessages(query, gate);
     await clock.advance(4_900);
     const held = gate.rows.length;
@@ -96,7 +96,7 @@ describe('a sink that accepts no more data (B3)', () => {
 
   test('cancels the page after 5 s, and keeps its rows', async () => {
     const world = harness([inPieces]);
-    const gate = new Gate(30);
+    const gate = new BlockingSink(30);
     const error = await failureOf(world, world.job.listMessages(query, gate));
     expect(error).toMatchObject({ code: 'service.heldUp', reason: 'DestinationSlow', handling: { kind: 'backoff' } });
     expect(gate.rows.length).toBeGreaterThanOrEqual(30);
@@ -199,7 +199,10 @@ test('warnings of pages do not contain the notice about cookies', async () => {
   const { clock, job } = harness([
     page({ body: withWarning(messages(20, 1), notice) }),
     page({ body: withWarning(messages(20, 1), `${notice} Some messages are too old.`) }),
-    { ...good('listRecords'), body: withWarning(goodBodies.listRecords, 'Some records are estimates.') } as Step,
+    {
+      ...good('listRecords'),
+      body: withWarning(goodBodies.listRecords, 'Some records are estimates.'),
+    } as TransportStep,
   ]);
   expect(await settled(clock, job.listMessages(query, new RowLog()))).toMatchObject({ value: { warning: undefined } });
   expect(await settled(clock, job.listMessages(query, new RowLog()))).toMatchObject({

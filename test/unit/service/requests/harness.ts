@@ -14,7 +14,7 @@ import { JobSession } from '../../../../src/service/requests/job-session.ts';
 import type { Operation } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
-import { RecordingBudget, ScriptedTransport, type Step } from './scripted-transport.ts';
+import { RecordingBudget, ScriptedTransport, type TransportStep } from './scripted-transport.ts';
 
 export const home = 'https://service.test/api';
 export const accessKey = 'canary-key';
@@ -31,7 +31,7 @@ export interface Harness {
 
 export const jobCookie = 'SESSION=canary-cookie; Path=/; Secure; HttpOnly';
 
-export function harness(steps: readonly Step[]): Harness {
+export function harness(steps: readonly TransportStep[]): Harness {
   const clock = new VirtualClock();
   const transport = new ScriptedTransport(clock, steps);
   const budget = new RecordingBudget(clock);
@@ -112,7 +112,11 @@ export const goodBodies: { readonly [O in Operation]: string } = {
   createTask: '{"id":"77","link":{"rel":"self","href":"/v1/collectors/upgrades/77"}}',
 };
 
-export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
+export const good = (operation: Operation): TransportStep => ({
+  kind: 'answer',
+  status: 200,
+  body: goodBodies[operation],
+});
 
 /** Advances the clock until the call has ended. Returns its result or error. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
@@ -131,7 +135,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
 /** Calls the operation while the transport follows the script `steps`. Returns the error with which the call fails. */
 export async function failureOn(
   operation: Operation,
-  steps: readonly Step[],
+  steps: readonly TransportStep[],
   options?: CreateTaskOptions,
 ): Promise<{ readonly error: ServiceError; readonly harness: Harness }> {
   const world = harness(steps);

@@ -16,23 +16,23 @@ import {
   RowLog,
   settled,
 } from './harness.ts';
-import type { Step } from './scripted-transport.ts';
+import type { TransportStep } from './scripted-transport.ts';
 
 const html = '<html><body>Bad gateway</body></html>';
-const refusal = (code: string): Step => ({
+const refusal = (code: string): TransportStep => ({
   kind: 'answer',
   status: 400,
   body: `{"status":400,"id":"AAAAA-BBBBB-CCCCC","code":"searchjob.${code}","message":"no ${accessKey}"}`,
 });
 
 const refusalCodes = [...taskRefusals, ...jobRefusals, ...pageRefusals];
-const refusals = {} as Record<(typeof refusalCodes)[number], readonly Step[]>;
+const refusals = {} as Record<(typeof refusalCodes)[number], readonly TransportStep[]>;
 for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
-const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
+const noJob: TransportStep = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
 /** For each outcome, the steps that the scripted transport performs to produce this outcome. */
-const scripts: { readonly [O in Outcome]: readonly Step[] } = {
+const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
   notReachable: [{ kind: 'unwritten', failure: 'connectionLost' }],
@@ -429,7 +429,12 @@ test('the table repeats no request with an unknown effect, except a deletion', (
 });
 
 describe('an answer with a Content-Encoding', () => {
-  const encoded: Step = { kind: 'answer', status: 200, body: '\u001f\u008b', headers: { 'content-encoding': 'gzip' } };
+  const encoded: TransportStep = {
+    kind: 'answer',
+    status: 200,
+    body: '\u001f\u008b',
+    headers: { 'content-encoding': 'gzip' },
+  };
 
   test.each(names.filter((operation) => operation !== 'deleteJob'))('%s is reported as encoded', async (operation) => {
     const { error } = await failureOn(operation, [encoded]);
@@ -443,7 +448,7 @@ describe('an answer with a Content-Encoding', () => {
   });
 
   test('identity is read', async () => {
-    const answer = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as Step;
+    const answer = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as TransportStep;
     const world = harness([answer]);
     expect(await settled(world.clock, calls.listBuilds(world))).not.toBeInstanceOf(Error);
   });

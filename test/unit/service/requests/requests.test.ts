@@ -7,7 +7,7 @@ import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-serv
 import type { Answer } from '../../../../src/service/requests/call.ts';
 import { jobOperations, type Operation } from '../../../../src/service/requests/operation.ts';
 import { calls, failureOn, good, harness, jobCookie, settled } from './harness.ts';
-import type { Step } from './scripted-transport.ts';
+import type { TransportStep } from './scripted-transport.ts';
 
 const jobPath = '/api/v1/search/jobs/A1%2FB2';
 const orderBody =
@@ -96,7 +96,7 @@ test('an error of beforeSend ends a creation unsent and returns the slot (U2)', 
 });
 
 describe('redirects', () => {
-  const to = (location: string, status = 301): Step => ({ kind: 'answer', status, headers: { location } });
+  const to = (location: string, status = 301): TransportStep => ({ kind: 'answer', status, headers: { location } });
 
   test.each([301, 302, 307, 308])('%d keeps method, body and credentials on the same host', async (status) => {
     const world = harness([to('/eu/api/v1/collectors/upgrades', status), good('createTask')]);
@@ -163,11 +163,11 @@ describe('redirects', () => {
     const origins = (written: readonly { readonly origin: string }[]) => written.map(({ origin }) => origin);
     const here = 'https://service.test';
     const there = 'https://other.test';
-    const created: Step = {
-      ...(good('createJob') as Extract<Step, { kind: 'answer' }>),
+    const created: TransportStep = {
+      ...(good('createJob') as Extract<TransportStep, { kind: 'answer' }>),
       setCookies: ['A=1; Path=/; Secure'],
     };
-    const open = async (steps: readonly Step[]) => {
+    const open = async (steps: readonly TransportStep[]) => {
       const world = harness(steps);
       const { value: job } = (await settled(world.clock, calls.createJob(world))) as { value: OpenJob };
       return { ...world, job };
@@ -227,7 +227,7 @@ describe('redirects', () => {
       expect(await settled(clock, job.delete())).toMatchObject({ value: undefined });
     });
 
-    test.each<[string, Step, string | undefined]>([
+    test.each<[string, TransportStep, string | undefined]>([
       ['refused as unauthorized', { kind: 'answer', status: 401 }, 'service.jobNotKnownYet'],
       ['led on', to(`${here}/api/v1/search/jobs/A1%2FB2`, 307), 'service.jobNotKnownYet'],
       ['lost with its answer', { kind: 'written', failure: 'connectionLost' }, undefined],
@@ -266,8 +266,8 @@ test.each([
   ['yesterday', undefined],
   [undefined, undefined],
 ] as const)('the answers of a job contain the time of the service %s (E11)', async (date, dateMs) => {
-  const dated = (operation: Operation): Step => ({
-    ...(good(operation) as Extract<Step, { kind: 'answer' }>),
+  const dated = (operation: Operation): TransportStep => ({
+    ...(good(operation) as Extract<TransportStep, { kind: 'answer' }>),
     headers: date === undefined ? {} : { date },
   });
   const world = harness([dated('createJob'), dated('getJob')]);
@@ -276,11 +276,11 @@ test.each([
   expect([created.dateMs, status.dateMs]).toEqual([dateMs, dateMs]);
 });
 
-test.each<[string, Step]>([
+test.each<[string, TransportStep]>([
   ['refused', { kind: 'answer', status: 429 }],
   ['not sent', { kind: 'unwritten', failure: 'refused' }],
 ])('a deletion whose answer was lost may have had an effect, also if another one is %s', async (_, step) => {
-  const lost: Step = { kind: 'written', failure: 'connectionLost' };
+  const lost: TransportStep = { kind: 'written', failure: 'connectionLost' };
   const { clock, jobOf } = harness([lost, step, { kind: 'answer', status: 404 }]);
   const job = jobOf(15_000);
   expect(await settled(clock, job.delete())).toMatchObject({ effect: 'none' });

@@ -27,7 +27,7 @@ export interface AnswerStep {
   readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
 }
 
-export type Step =
+export type TransportStep =
   | AnswerStep
   /** The request gets no connection. It fails with `failure`, or waits forever without `failure`. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
@@ -45,11 +45,11 @@ const never = <T>() => new Promise<T>(() => {});
 export class ScriptedTransport implements Transport {
   readonly written: TransportRequest[] = [];
   readonly writtenAtMs: number[] = [];
-  readonly #steps: Step[];
+  readonly #steps: TransportStep[];
   readonly #clock: Clock;
 
   /** @param steps steps for the requests, in order; the last step is repeated for all further requests */
-  constructor(clock: Clock, steps: readonly Step[]) {
+  constructor(clock: Clock, steps: readonly TransportStep[]) {
     this.#clock = clock;
     this.#steps = [...steps];
   }
@@ -102,7 +102,7 @@ export class ScriptedTransport implements Transport {
     return { ...head, body: taken ? Buffer.alloc(0) : body };
   }
 
-  #next(): Step {
+  #next(): TransportStep {
     const step = this.#steps.length > 1 ? this.#steps.shift() : this.#steps[0];
     assert(step, 'a script has a step');
     return step;
