@@ -164,6 +164,7 @@ describe('--help', () => {
       'src/base/errors.ts',
       'src/base/flag-values.ts',
       'src/base/shell-word.ts',
+      'src/base/time-text.ts',
       'src/cli/command/context.ts',
       'src/cli/command/flags.ts',
       'src/cli/command/invocation.ts',
@@ -174,7 +175,6 @@ describe('--help', () => {
       'src/cli/process-context.ts',
       'src/cli/program.ts',
       'src/cli/simulate.ts',
-      'src/cli/version.ts',
       'src/main.ts',
     ]);
   });

@@ -104,10 +104,17 @@ describe('the npm package', () => {
     ['manifests', '--export-jobs'],
     ['validate', 'examples'],
     ['completion', 'bash'],
-    ['no-such-command'],
   ])('logfleet %s gives the same result as in the checkout', async (args) => {
     const inRoot = (options: object) => runToEnd(args, { cwd: root, ...options });
     expect(await inRoot({ launcher })).toEqual(await inRoot({}));
+  });
+
+  test('names itself without a path in hints', async () => {
+    const { status, stderr } = await installed('no-such-command');
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: "logfleet: unknown command 'no-such-command'\nSee logfleet --help.\n",
+    });
   });
 
   test('runs each command of a rollout', async ({ manifests, start }) => {
