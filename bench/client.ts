@@ -7,7 +7,7 @@ import type { ScanFigures } from './client/page-scan.ts';
 import { measureScanner, scannerSection } from './client/scanner.ts';
 import { measureSearchRequests, type SearchRequestFigures, searchRequestsSection } from './client/search-requests.ts';
 import { measureTransfer, type TransferResult, transferSection } from './client/transfer.ts';
-import { renderSections, type Section } from './figures.ts';
+import { type FigureSection, renderSections } from './figures.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 import { measureOpenJobs, type OpenJobsFigures, openJobsSection } from './simulator/open-jobs.ts';
 
@@ -52,7 +52,7 @@ async function measureMemory(): Promise<OpenJobsFigures> {
 }
 
 function render({ scanner, transfer, requests, alive, memory, ...machine }: ClientReport): string {
-  const sections: Section[] = [];
+  const sections: FigureSection[] = [];
   if (scanner) sections.push(scannerSection(scanner));
   if (transfer) sections.push(transferSection(transfer));
   if (requests) sections.push(searchRequestsSection(requests));

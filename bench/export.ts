@@ -14,7 +14,7 @@ import {
 import { measureProcessors, type ProcessorsPair, processorsSection } from './export/processors.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
 import { measureWorkers, type WorkersFigures, workersSection } from './export/workers.ts';
-import { renderSections, type Section } from './figures.ts';
+import { type FigureSection, renderSections } from './figures.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 
 export interface ExportBenchOptions {
@@ -61,7 +61,7 @@ function render({
   workers,
   ...machine
 }: ExportReport): string {
-  const sections: Section[] = [];
+  const sections: FigureSection[] = [];
   if (requests) sections.push(exportRequestsSection(requests));
   if (compared) sections.push(comparedSection(compared));
   if (partitions) sections.push(partitionsSection(partitions));

@@ -1,15 +1,15 @@
 /** Renders the results of a benchmark as a table with targets. */
 
-export interface Line {
+export interface FigureLine {
   readonly what: string;
   readonly measured: string;
   readonly target?: string;
   readonly met?: boolean;
 }
 
-export interface Section {
+export interface FigureSection {
   readonly title: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly FigureLine[];
   /** Notes printed below the results. */
   readonly notes: readonly string[];
 }
@@ -19,11 +19,11 @@ export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
-export function renderSections(sections: readonly Section[]): string {
+export function renderSections(sections: readonly FigureSection[]): string {
   return sections.map(renderSection).join('\n\n');
 }
 
-function renderSection({ title, lines, notes }: Section): string {
+function renderSection({ title, lines, notes }: FigureSection): string {
   const whatWidth = widest(lines.map(({ what }) => what));
   const measuredWidth = widest(lines.map(({ measured }) => measured));
   const rows = lines.map(({ what, measured, target, met }) => {

@@ -1,6 +1,6 @@
 /** `npm run bench -- many`: measures an operator with thousands of resources: its start, memory and idle load. */
 import { mkdirSync } from 'node:fs';
-import { type Line, renderSections, type Section } from './figures.ts';
+import { type FigureLine, type FigureSection, renderSections } from './figures.ts';
 import { type ManyFigures, measureMany } from './many/measure.ts';
 import { populationNames, populations } from './many/populations.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
@@ -48,7 +48,7 @@ function render(machine: Machine, figures: readonly ManyFigures[]): string {
   return `${machineLine(machine)}\n\n${renderSections(figures.map(section))}`;
 }
 
-function section(figures: ManyFigures): Section {
+function section(figures: ManyFigures): FigureSection {
   const { population, resources, noticedSeconds, reasons } = figures;
   const states = Object.entries(reasons).map(([reason, times]) => `${count.format(times)} ${reason}`);
   return {
@@ -65,7 +65,7 @@ function section(figures: ManyFigures): Section {
   };
 }
 
-function firstLines(figures: ManyFigures): Line[] {
+function firstLines(figures: ManyFigures): FigureLine[] {
   const { first } = figures;
   if (!first) return [];
   return [
@@ -77,7 +77,7 @@ function firstLines(figures: ManyFigures): Line[] {
   ];
 }
 
-function restartLines(figures: ManyFigures): Line[] {
+function restartLines(figures: ManyFigures): FigureLine[] {
   const { restart, residentMiB, metricsBytes, restartRequests } = figures;
   const rest = restart.isAtRest ? '' : ' and not at rest yet';
   return [
@@ -89,7 +89,7 @@ function restartLines(figures: ManyFigures): Line[] {
   ];
 }
 
-function idleLines(figures: ManyFigures): Line[] {
+function idleLines(figures: ManyFigures): FigureLine[] {
   const { idleCpuSeconds, idleRequests } = figures;
   return [
     line(figures, 'a minute at rest', idleCpuSeconds, 'CPU s', goals.idleCpuSeconds),
@@ -98,7 +98,7 @@ function idleLines(figures: ManyFigures): Line[] {
   ];
 }
 
-function line({ resources }: ManyFigures, what: string, value: number, unit: string, goal: number): Line {
+function line({ resources }: ManyFigures, what: string, value: number, unit: string, goal: number): FigureLine {
   const measured =
     `${value >= 100 ? count.format(Math.round(value)) : value.toFixed(value < 10 ? 2 : 1)} ${unit}`.trim();
   if (resources !== goals.resources) return { what, measured };

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { renderSections, type Section } from './figures.ts';
+import { type FigureSection, renderSections } from './figures.ts';
 import { machineLine, thisMachine, wantedParts } from './parts.ts';
 import { stayConverged } from './rollout/converged.ts';
 import { measureLatency } from './rollout/latency.ts';
@@ -142,7 +142,7 @@ async function withProgress<T>(work: Promise<T>, what: string): Promise<T> {
 }
 
 function render({ requests, converged, load, latency, ...machine }: RolloutReport): string {
-  const sections: Section[] = [];
+  const sections: FigureSection[] = [];
   if (requests) sections.push(requestsSection(requests));
   if (converged) sections.push(convergedSection(converged));
   if (load) sections.push(loadSection(load));

@@ -1,5 +1,5 @@
 /** `npm run bench -- ui`: measures `logfleet ui` with thousands of resources, in Chromium with a real API server. */
-import { type Line, percentile, renderSections } from './figures.ts';
+import { type FigureLine, percentile, renderSections } from './figures.ts';
 import { type Machine, machineLine, thisMachine } from './parts.ts';
 import { measureUi, type UiFigures } from './ui/measure.ts';
 
@@ -23,13 +23,13 @@ export async function benchUi({ resources, json }: UiBenchOptions): Promise<void
 function render(machine: Machine, figures: UiFigures): string {
   const { resources, firstPaintMs, firstRowsMs, changeMs, startCpuSeconds, residentMiB } = figures;
   const isGoal = resources === goals.resources;
-  const timed = (what: string, sorted: readonly number[], share: number, goalMs?: number): Line => {
+  const timed = (what: string, sorted: readonly number[], share: number, goalMs?: number): FigureLine => {
     const value = percentile(sorted, share);
     const measured = `${value.toFixed(0)} ms`;
     if (!isGoal || goalMs === undefined) return { what, measured };
     return { what, measured, target: `<= ${count.format(goalMs)} ms`, met: value <= goalMs };
   };
-  const lines: readonly Line[] = [
+  const lines: readonly FigureLine[] = [
     timed('first contentful paint, p50', firstPaintMs, 0.5, goals.firstRowsMs),
     timed('first rows of the list painted, p50', firstRowsMs, 0.5, goals.firstRowsMs),
     timed('change of a status visible, p50', changeMs, 0.5, goals.changeMs),

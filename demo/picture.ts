@@ -14,10 +14,10 @@ const shownShare = 0.35;
 /** Fraction of the export's time range that is complete when the picture of the export is taken. */
 const shownCoverage = 0.6;
 
-type Rows = readonly (readonly TextRun[])[];
+type ScreenRows = readonly (readonly TextRun[])[];
 
-interface Moment {
-  readonly rows: Rows;
+interface ScreenMoment {
+  readonly rows: ScreenRows;
   /** Difference from the wanted fraction. */
   readonly distance: number;
 }
@@ -27,8 +27,8 @@ const screen = new TerminalScreen();
  * Screens from which the two pictures are made. Each is the screen whose progress is closest to the wanted fraction,
  * `shownShare` or `shownCoverage`.
  */
-let moving: Moment | undefined;
-let exporting: Moment | undefined;
+let moving: ScreenMoment | undefined;
+let exporting: ScreenMoment | undefined;
 
 const terminal: Output = {
   isTTY: true,
@@ -53,7 +53,7 @@ const status = await runDemo({ ...processContext(), stdout: terminal, stderr: te
 const end = screen.rows();
 const report = end.slice(findRow('CHECK'), findRow('What to try next') - 1);
 if (status === 0 && moving && exporting && report.length > 0) {
-  const separator: Rows = [[], [{ text: '─'.repeat(columns), style: '2', column: 0 }], []];
+  const separator: ScreenRows = [[], [{ text: '─'.repeat(columns), style: '2', column: 0 }], []];
   const begun = exporting.rows.findIndex((row) => textOf(row).startsWith('Next: export'));
   const shown = [...shortened(moving.rows), ...separator, ...exporting.rows.slice(begun), ...separator, ...report];
   writeFileSync(file, renderSvg(shown, columns, 'make demo'));
@@ -67,12 +67,12 @@ function findRow(text: string): number {
   return end.findIndex((row) => textOf(row).startsWith(text));
 }
 
-function closer(known: Moment | undefined, found: Moment): Moment | undefined {
+function closer(known: ScreenMoment | undefined, found: ScreenMoment): ScreenMoment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
 /** Shortens the report. Replaces the part from `Versions` up to `The canary stopped it` with `…`. */
-function shortened(rows: Rows): Rows {
+function shortened(rows: ScreenRows): ScreenRows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));
   return [...rows.slice(0, from), [{ text: '…', style: '2', column: 0 }], [], ...rows.slice(to)];

@@ -1,7 +1,7 @@
 /** Fields of a CustomResourceDefinition that the generators read. */
 import type { StructuralSchema } from '../src/base/structural-schema.ts';
 
-export interface PrinterColumn {
+export interface CrdColumn {
   readonly name: string;
   readonly jsonPath: string;
   readonly description?: string;
@@ -9,7 +9,7 @@ export interface PrinterColumn {
 
 export interface CrdVersion {
   readonly name: string;
-  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly additionalPrinterColumns?: readonly CrdColumn[];
   readonly schema: { readonly openAPIV3Schema: StructuralSchema };
 }
 

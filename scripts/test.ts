@@ -71,7 +71,7 @@ const failed = counts.reduce((sum, each) => sum + each.failed, failedChecks.leng
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-interface RunOptions {
+interface TestRunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly nice?: number;
   /** True (default) to show the program's output immediately. Otherwise, it is shown after the program ends. */
@@ -82,7 +82,7 @@ interface RunOptions {
 async function run(
   program: string,
   args: readonly string[],
-  { env = {}, nice = 0, isShown = true }: RunOptions = {},
+  { env = {}, nice = 0, isShown = true }: TestRunOptions = {},
 ): Promise<boolean> {
   const output = isShown ? 'inherit' : 'pipe';
   const child = spawn(program, args, {

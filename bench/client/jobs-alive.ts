@@ -5,7 +5,7 @@ import { ServiceModel } from '../../simulator/model.ts';
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { SearchJob } from '../../src/service/jobs/search-job.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import type { Section } from '../figures.ts';
+import type { FigureSection } from '../figures.ts';
 import { jobsOn } from '../virtual-jobs.ts';
 
 export interface JobsAliveFigures {
@@ -73,7 +73,7 @@ async function readOn(job: SearchJob): Promise<void> {
   while (!job.end) await job.readMessages({ offset: 0, receiver: { row() {} } });
 }
 
-export function jobsAliveSection(figures: JobsAliveFigures): Section {
+export function jobsAliveSection(figures: JobsAliveFigures): FigureSection {
   const { lost, pageShare, rateShare, refused429, mostPerSecond } = figures;
   return {
     title: `${figures.jobs} jobs kept alive for ${figures.minutes} minutes while pages of ${readers} of them are read, virtual time`,

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { compileCache } from '../process-figures.ts';
 import type { ScanCase, ScanFigures } from './page-scan.ts';
 
@@ -42,7 +42,7 @@ async function scanApart(one: ScanCase): Promise<ScanFigures> {
   return JSON.parse(stdout) as ScanFigures;
 }
 
-export function scannerSection(figures: readonly ScanFigures[]): Section {
+export function scannerSection(figures: readonly ScanFigures[]): FigureSection {
   return {
     title: 'Pages of 100 MB read into rows, one thread',
     lines: figures.flatMap(linesOf),
@@ -76,7 +76,7 @@ function linesOf({
   mbPerSecond,
   firstMbPerSecond,
   peakResidentMb,
-}: ScanFigures): Line[] {
+}: ScanFigures): FigureLine[] {
   const what = `${readerNames[reader]}, ${messageNames[messages]}, chunks of ${chunkBytes / 1_024} KB`;
   const speed = `${mbPerSecond.toFixed(0)} MB/s (the first page ${firstMbPerSecond.toFixed(0)})`;
   const memory = `${peakResidentMb.toFixed(0)} MB`;

@@ -9,7 +9,7 @@ import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { SearchJobs } from '../../src/service/jobs/search-jobs.ts';
 import type { JobOrder } from '../../src/service/jobs/search-service.ts';
 import { simulatorState } from '../control-address.ts';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
@@ -54,10 +54,10 @@ interface SearchShape {
   readonly name: string;
   readonly search: Scenario['search'];
   readonly doneAfterSeconds: number;
-  readonly range: Range;
+  readonly range: SearchedRange;
 }
 
-type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
+type SearchedRange = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
 /** The measured searches. */
 const shapes: readonly SearchShape[] = [
@@ -133,7 +133,7 @@ function countByOperation(journal: readonly JournalEntry[]): Record<string, numb
 type SearchTimes = Pick<OneSearchFigures, 'seenAfterSeconds' | 'seconds'>;
 
 /** Runs one search job from its creation to its deletion, and discards the rows. */
-async function search(jobs: SearchJobs, range: Range): Promise<SearchTimes> {
+async function search(jobs: SearchJobs, range: SearchedRange): Promise<SearchTimes> {
   const startMs = performance.now();
   const secondsSince = () => (performance.now() - startMs) / 1_000;
   const job = await jobs.open({ query: '*', ...range, requiresRawMessages: true });
@@ -146,7 +146,7 @@ async function search(jobs: SearchJobs, range: Range): Promise<SearchTimes> {
   return { seenAfterSeconds, seconds: secondsSince() };
 }
 
-export function searchRequestsSection(figures: SearchRequestFigures): Section {
+export function searchRequestsSection(figures: SearchRequestFigures): FigureSection {
   const { searches, rateShare, refused429, mostPerSecond, mostAtOnce } = figures;
   return {
     title: `Searches of ${figures.messages.toLocaleString('en')} messages, over TLS in real time`,
@@ -173,7 +173,7 @@ export function searchRequestsSection(figures: SearchRequestFigures): Section {
   };
 }
 
-function lineOf({ name, doneAfterSeconds, requests, seenAfterSeconds, seconds }: OneSearchFigures): Line {
+function lineOf({ name, doneAfterSeconds, requests, seenAfterSeconds, seconds }: OneSearchFigures): FigureLine {
   const total = Object.values(requests).reduce((sum, count) => sum + count, 0);
   const seen = `${requests['getJob'] ?? 0} looks, seen done after ${seenAfterSeconds.toFixed(1)} s`;
   return {

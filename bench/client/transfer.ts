@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { day, type TransferFigures } from './transferred-pages.ts';
 
@@ -46,7 +46,7 @@ export async function measureTransfer(quick: boolean): Promise<TransferResult[]>
   return results;
 }
 
-export function transferSection(results: readonly TransferResult[]): Section {
+export function transferSection(results: readonly TransferResult[]): FigureSection {
   return {
     title: 'Pages of 10,000 messages from the simulator over TLS, through client and scanner, one thread',
     lines: results.flatMap(linesOf),
@@ -58,7 +58,7 @@ export function transferSection(results: readonly TransferResult[]): Section {
   };
 }
 
-function linesOf({ messageBytes, atOnce, pages, rows, ...figures }: TransferResult): Line[] {
+function linesOf({ messageBytes, atOnce, pages, rows, ...figures }: TransferResult): FigureLine[] {
   const size = (pages * 10_000 * messageBytes) / pages / 1e6;
   const what = `messages of ${messageBytes} bytes, pages of about ${size.toFixed(0)} MB, ${atOnce} at once`;
   const { mbPerSecond, mbPerProcessorSecond, startResidentMb, peakResidentMb } = figures;

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { compileCache } from '../process-figures.ts';
 import { mainProgram, startSimulator } from '../simulator-process.ts';
 import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process.ts';
@@ -55,7 +55,7 @@ export async function measureCommand(quick: boolean): Promise<readonly CommandFi
   return figures;
 }
 
-export function commandSection(figures: readonly CommandFigures[]): Section {
+export function commandSection(figures: readonly CommandFigures[]): FigureSection {
   return {
     title: `logfleet export of ${figures[0]?.messages.toLocaleString('en')} messages, against the limits of the service`,
     lines: figures.map(commandLine),
@@ -66,7 +66,7 @@ export function commandSection(figures: readonly CommandFigures[]): Section {
   };
 }
 
-function commandLine({ format, isAsInImage, peakResidentMb }: CommandFigures): Line {
+function commandLine({ format, isAsInImage, peakResidentMb }: CommandFigures): FigureLine {
   return {
     what: `${format}, ${isAsInImage ? 'as in the image' : 'elsewhere'}`,
     measured: `${peakResidentMb.toFixed(0)} MB`,

@@ -56,7 +56,7 @@ export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures):
   return processorSeconds - startSeconds;
 }
 
-interface Range {
+interface MessageRange {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -74,7 +74,7 @@ export class FileBench {
   readonly #corpus: MessageCorpus;
   readonly #directory: string;
   readonly #simulator: SimulatorProcess;
-  readonly #range: Range;
+  readonly #range: MessageRange;
   readonly #pageBytes: number;
 
   static async start(corpus: MessageCorpus): Promise<FileBench> {
@@ -93,7 +93,7 @@ export class FileBench {
     readonly corpus: MessageCorpus;
     readonly directory: string;
     readonly simulator: SimulatorProcess;
-    readonly range: Range;
+    readonly range: MessageRange;
     readonly pageBytes: number;
   }) {
     this.#corpus = options.corpus;
@@ -130,7 +130,7 @@ export class FileBench {
     rmSync(this.#directory, { recursive: true });
   }
 
-  async #run(run: FileRun, range: Range): Promise<RunFigures> {
+  async #run(run: FileRun, range: MessageRange): Promise<RunFigures> {
     const { way, compression } = run;
     const directory = path.join(this.#directory, 'files');
     mkdirSync(directory);
@@ -157,7 +157,7 @@ export class FileBench {
 
   #orderOf(
     { way, format, compression, partitionBy }: FileRun,
-    range: Range,
+    range: MessageRange,
     directory: string,
   ): ExportOrder | PlainOrder {
     const { baseURL, caFile, accessId, accessKey, controlURL } = this.#simulator;
@@ -171,7 +171,7 @@ export class FileBench {
  * Returns the time range of the same length directly before the given range. The returned range has no messages, so
  * exporting it shows how much CPU time a process start takes.
  */
-function before({ fromMs, toMs }: Range): Range {
+function before({ fromMs, toMs }: MessageRange): MessageRange {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }
 
@@ -180,7 +180,7 @@ const linesAtOnce = 1_000;
 async function logsOf(
   { kind, messages, days = 31 }: MessageCorpus,
   directory: string,
-): Promise<{ range: Range; logs: LogScenario }> {
+): Promise<{ range: MessageRange; logs: LogScenario }> {
   if (kind !== 'packedAsLogs') {
     const fromMs = october;
     const toMs = fromMs + days * dayMs;
@@ -207,7 +207,11 @@ const sampledRows = 1_000;
 const lookEveryMs = 100;
 
 /** Estimates the total size of all message pages in bytes, from a few sample pages. */
-async function pageBytesOf(simulator: SimulatorProcess, { messages }: MessageCorpus, range: Range): Promise<number> {
+async function pageBytesOf(
+  simulator: SimulatorProcess,
+  { messages }: MessageCorpus,
+  range: MessageRange,
+): Promise<number> {
   const reader = new SimulatorReader(simulator);
   try {
     const id = await reader.createJob('*', range.fromMs, range.toMs);

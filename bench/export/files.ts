@@ -1,6 +1,6 @@
 /** Measures CPU time and memory of exports into files, compared with a simple script. */
 import type { Compression } from '../../src/output/compression.ts';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { FileBench, type FileRun, type FileRunFigures, type MessageCorpus, workSeconds } from './file-runs.ts';
 
 /** Results of two exports of the same messages: one without partitions, and one with hourly partitions. */
@@ -88,7 +88,7 @@ async function measure(corpus: MessageCorpus, runs: readonly FileRun[], times: n
   }
 }
 
-export function comparedSection(figures: readonly FileRunFigures[]): Section {
+export function comparedSection(figures: readonly FileRunFigures[]): FigureSection {
   return {
     title: `${titleOf(figures)} into files, compared with simple user code`,
     lines: figures.map((one, index) => comparedLine(one, figures[index + 1])),
@@ -100,7 +100,7 @@ export function comparedSection(figures: readonly FileRunFigures[]): Section {
   };
 }
 
-export function largeSections(figures: LargeFigures): Section[] {
+export function largeSections(figures: LargeFigures): FigureSection[] {
   return [
     { title: `${titleOf(figures.large)} into files`, lines: figures.large.flatMap(memoryLines), notes: [] },
     {
@@ -111,7 +111,7 @@ export function largeSections(figures: LargeFigures): Section[] {
   ];
 }
 
-export function partitionsSection(figures: PartitionFigures): Section {
+export function partitionsSection(figures: PartitionFigures): FigureSection {
   const before = (one: FileRunFigures, index: number) => (one.partitionBy ? figures[index - 1] : undefined);
   return {
     title: `${titleOf(figures)} of three days into files, by hour and without partitions`,
@@ -120,7 +120,7 @@ export function partitionsSection(figures: PartitionFigures): Section {
   };
 }
 
-function partitionLine(one: FileRunFigures, whole: FileRunFigures | undefined): Line {
+function partitionLine(one: FileRunFigures, whole: FileRunFigures | undefined): FigureLine {
   const measured = `${speedOf(one)}, files of ${one.filesMb.toFixed(0)} MB, ${one.peakResidentMb.toFixed(0)} MB of memory`;
   if (!whole) return { what: nameOf(one), measured };
   const ratio = workSeconds(whole) / workSeconds(one);
@@ -134,7 +134,7 @@ function titleOf([one]: readonly FileRunFigures[]): string {
   return `${one?.messages.toLocaleString('en')} messages of ${kilobytes.toFixed(1)} KB`;
 }
 
-function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): Line {
+function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): FigureLine {
   if (one.way === 'plain') {
     return { what: '  simple user code', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
   }
@@ -145,7 +145,7 @@ function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): L
   return { what: nameOf(one), measured, target: `>= ${least} times`, met: times >= least };
 }
 
-function memoryLines(one: FileRunFigures): Line[] {
+function memoryLines(one: FileRunFigures): FigureLine[] {
   return [
     { what: nameOf(one), measured: `${speedOf(one)}, files of ${one.filesMb.toFixed(0)} MB` },
     {

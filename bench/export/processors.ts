@@ -2,7 +2,7 @@
  * Measures an export of messages of 10 KB with gzip level 6, on one processor and on two processors. The simulated
  * service runs on the same machine.
  */
-import type { Section } from '../figures.ts';
+import type { FigureSection } from '../figures.ts';
 import { FileBench, type FileRun, type RunFigures } from './file-runs.ts';
 
 /** Results of the same export on one processor and on all processors. */
@@ -30,7 +30,7 @@ export async function measureProcessors(quick: boolean): Promise<readonly Proces
   return pairs;
 }
 
-export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
+export function processorsSection(pairs: readonly ProcessorsPair[]): FigureSection {
   return {
     title: `An export of ${pairs[0]?.single.pagesMb.toFixed(0)} MB with gzip level 6, on one processor and on two`,
     lines: pairs.map((pair, index) => {

@@ -18,7 +18,7 @@ import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { jobsOn } from '../virtual-jobs.ts';
 
 export interface ExportRequestFigures {
@@ -59,7 +59,7 @@ const lookAgainMs = 50;
 const longestMs = 3_600_000;
 const range = { fromMs: Date.UTC(2026, 9, 1), toMs: Date.UTC(2026, 9, 2) };
 
-interface Shape {
+interface RequestsCase {
   readonly name: string;
   readonly search: Scenario['search'];
   readonly dense?: NonNullable<Scenario['logs']>['dense'];
@@ -83,7 +83,7 @@ const uncounted = {
 } as const satisfies Scenario['faults'];
 
 /** The measured exports. They differ in the duration of searches and in the distribution of messages. */
-const shapes: readonly Shape[] = [
+const shapes: readonly RequestsCase[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },
   { name: 'searches of 1 to 9 s', search: { duration: ['1s', '9s'] } },
@@ -145,7 +145,7 @@ export async function measureExportRequests(): Promise<readonly ExportRequestFig
   return figures;
 }
 
-async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
+async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   const { name, search, dense = [], faults = {}, byReceiptTime = false, isForComparison = false } = shape;
   const clock = new VirtualClock();
   const journal: JournalEntry[] = [];
@@ -196,12 +196,12 @@ class CountingQuirks extends ServiceQuirks {
   }
 }
 
-interface Wanted {
+interface WantedExport {
   readonly byReceiptTime: boolean;
   readonly proof: WorkLimits['proof'];
 }
 
-async function complete(service: InProcessService, clock: VirtualClock, { byReceiptTime, proof }: Wanted) {
+async function complete(service: InProcessService, clock: VirtualClock, { byReceiptTime, proof }: WantedExport) {
   const quirks = new CountingQuirks();
   const definition = exportDefinition(
     {
@@ -253,7 +253,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
   return { view, quirks };
 }
 
-export function exportRequestsSection(figures: readonly ExportRequestFigures[]): Section {
+export function exportRequestsSection(figures: readonly ExportRequestFigures[]): FigureSection {
   return {
     title: `Exports of ${messages.toLocaleString('en')} messages at a limit of ${messageLimit.toLocaleString('en')}, virtual time`,
     lines: figures.map(lineOf),
@@ -264,7 +264,15 @@ export function exportRequestsSection(figures: readonly ExportRequestFigures[]):
   };
 }
 
-function lineOf({ name, isForComparison, requests, total, least, scans, virtualSeconds }: ExportRequestFigures): Line {
+function lineOf({
+  name,
+  isForComparison,
+  requests,
+  total,
+  least,
+  scans,
+  virtualSeconds,
+}: ExportRequestFigures): FigureLine {
   const share = total / least;
   const { createJob = 0, getJob = 0, listMessages = 0 } = requests;
   const what = `${createJob} jobs, ${getJob} statuses, ${listMessages} pages, ${virtualSeconds.toFixed(0)} s`;

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { userIdOf } from '../../src/account/budgets.ts';
 import { claimVolume, workerVariables } from '../../src/export/jobs/worker-environment.ts';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import { compileCache } from '../process-figures.ts';
 import { mainProgram, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { imageEnvironment } from './whole-process.ts';
@@ -176,10 +176,10 @@ function secondsOf(pid: number | undefined): number {
   }
 }
 
-export function workersSection(figures: readonly WorkersFigures[]): Section {
+export function workersSection(figures: readonly WorkersFigures[]): FigureSection {
   const of = (workers: number) => figures.filter((run) => run.workers === workers);
   const pairs = of(1).map((one, index) => ratiosOf(one, of(2)[index] ?? one));
-  const line = (what: string, ratios: readonly number[]): Line => {
+  const line = (what: string, ratios: readonly number[]): FigureLine => {
     const ratio = median(ratios);
     return { what, measured: `${ratio.toFixed(2)} ×`, target: 'at least 1.80 ×', met: ratio >= 1.8 };
   };
@@ -208,7 +208,7 @@ export function workersSection(figures: readonly WorkersFigures[]): Section {
   };
 }
 
-function phaseLines(workers: number, runs: readonly WorkersFigures[]): readonly Line[] {
+function phaseLines(workers: number, runs: readonly WorkersFigures[]): readonly FigureLine[] {
   const text = (seconds: (run: WorkersFigures) => number) => `${median(runs.map(seconds)).toFixed(1)} s`;
   const name = workers === 1 ? 'one worker' : `${workers} workers`;
   const phases = [({ phases }: WorkersFigures) => phases.planning, ({ phases }: WorkersFigures) => phases.rows];

@@ -47,7 +47,7 @@ export interface ManyFigures {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-interface Place {
+interface MeasuredSetup {
   readonly objects: ClusterObjects;
   readonly simulator: SimulatorProcess;
   readonly operator: MeasuredOperatorOptions;
@@ -74,7 +74,7 @@ export async function measureMany(population: PopulationName, options: ManyOptio
   }
 }
 
-async function measureIn(place: Place, name: PopulationName, options: ManyOptions): Promise<ManyFigures> {
+async function measureIn(place: MeasuredSetup, name: PopulationName, options: ManyOptions): Promise<ManyFigures> {
   const { objects, simulator } = place;
   const population = populations[name];
   const { resources } = options;
@@ -92,7 +92,7 @@ async function measureIn(place: Place, name: PopulationName, options: ManyOption
   return { population: name, resources, ...(first && { first }), ...rest, reasons };
 }
 
-async function firstStatuses({ operator }: Place, name: PopulationName, count: number) {
+async function firstStatuses({ operator }: MeasuredSetup, name: PopulationName, count: number) {
   const process = await MeasuredOperator.start(operator);
   try {
     const reached = await process.untilWritten(count);
@@ -108,7 +108,12 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
   }
 }
 
-async function restart(place: Place, name: PopulationName, population: Population, { idleSeconds }: ManyOptions) {
+async function restart(
+  place: MeasuredSetup,
+  name: PopulationName,
+  population: Population,
+  { idleSeconds }: ManyOptions,
+) {
   const process = await MeasuredOperator.start(place.operator);
   try {
     const reached = await process.untilQuiet();
@@ -135,7 +140,7 @@ async function restart(place: Place, name: PopulationName, population: Populatio
   }
 }
 
-async function secretNoticed({ objects, simulator }: Place): Promise<number> {
+async function secretNoticed({ objects, simulator }: MeasuredSetup): Promise<number> {
   const before = (await simulatorState(simulator)).counters.requests;
   await makeSecret(objects, simulator);
   const startMs = performance.now();

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Compression } from '../../src/output/compression.ts';
-import type { Line, Section } from '../figures.ts';
+import type { FigureLine, FigureSection } from '../figures.ts';
 import type { PageKind } from '../log-page.ts';
 import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
@@ -103,7 +103,7 @@ async function encodeApart(
   return JSON.parse(stdout) as EncodeFigures;
 }
 
-export function encodingSection(figures: readonly EncodeFigures[]): Section {
+export function encodingSection(figures: readonly EncodeFigures[]): FigureSection {
   return {
     title: 'Conversion of pages of messages into the bytes of files, in memory',
     lines: figures.flatMap((one, index) => linesOf(one, figures[index - 1])),
@@ -115,7 +115,7 @@ export function encodingSection(figures: readonly EncodeFigures[]): Section {
   };
 }
 
-export function levelsSection(figures: readonly EncodeFigures[]): Section {
+export function levelsSection(figures: readonly EncodeFigures[]): FigureSection {
   return {
     title: 'Levels of compression of NDJSON, in memory',
     lines: figures.map((one, index) => ({
@@ -126,7 +126,7 @@ export function levelsSection(figures: readonly EncodeFigures[]): Section {
   };
 }
 
-export function processorsSection(figures: readonly ProcessorFigures[]): Section {
+export function processorsSection(figures: readonly ProcessorFigures[]): FigureSection {
   return {
     title: `Messages of 10 KB, with one processor and with ${availableParallelism()}`,
     lines: figures.map(({ single, all }) => {
@@ -143,7 +143,7 @@ export function processorsSection(figures: readonly ProcessorFigures[]): Section
   };
 }
 
-function linesOf(one: EncodeFigures, before: EncodeFigures | undefined): Line[] {
+function linesOf(one: EncodeFigures, before: EncodeFigures | undefined): FigureLine[] {
   const { way, mbPerSecond, mbPerProcessorSecond, peakResidentMb } = one;
   const speed = `${mbPerProcessorSecond.toFixed(0)} MB (${mbPerSecond.toFixed(0)})`;
   const memory = `${peakResidentMb.toFixed(0)} MB of memory`;

@@ -1,6 +1,6 @@
 /** Renders the results of the rollout benchmark together with their targets. */
 
-import { type Line, percentile, type Section } from '../figures.ts';
+import { type FigureLine, type FigureSection, percentile } from '../figures.ts';
 
 import type { Machine } from '../parts.ts';
 import type { ConvergedFigures } from './converged.ts';
@@ -25,7 +25,7 @@ export interface RolloutReport extends Machine {
   readonly latency?: LatencyFigures;
 }
 
-export function requestsSection(figures: readonly RolloutFigures[]): Section {
+export function requestsSection(figures: readonly RolloutFigures[]): FigureSection {
   const [first] = figures;
   return {
     title: `Rolling ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
@@ -38,7 +38,7 @@ export function requestsSection(figures: readonly RolloutFigures[]): Section {
   };
 }
 
-function requestLines(rollout: RolloutFigures): Line[] {
+function requestLines(rollout: RolloutFigures): FigureLine[] {
   const { oldVersions, pageRows, spareBuild, requestsPerCollector, lastUpgradedSeconds, allowedSeconds } = rollout;
   const name = `pages of ${count.format(pageRows)}, ${oldVersions} old version${oldVersions === 1 ? '' : 's'}${spareBuild ? '' : ', no spare build'}`;
   const limit = requestLimit(rollout);
@@ -86,7 +86,7 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
  */
 const closingRequests = 2;
 
-export function convergedSection(figures: ConvergedFigures): Section {
+export function convergedSection(figures: ConvergedFigures): FigureSection {
   const { collectors, minutes, api, service, pages, sweeps, resyncs } = figures;
   const { listBuilds = 0, listCollectors = 0, ...others } = service;
   const perSweep = listCollectors / sweeps;
@@ -120,7 +120,7 @@ export function convergedSection(figures: ConvergedFigures): Section {
   };
 }
 
-export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load']>): Section {
+export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load']>): FigureSection {
   const limit =
     held.collectors >= 100_000 ? { target: `<= ${residentLimitMiB} MiB`, met: held.peakMiB <= residentLimitMiB } : {};
   const fleet = `${count.format(held.collectors)} collectors`;
@@ -150,7 +150,7 @@ export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load'
   };
 }
 
-function wholeLine(rollout: WholeRollout, smallest: WholeRollout | undefined, isLargest: boolean): Line {
+function wholeLine(rollout: WholeRollout, smallest: WholeRollout | undefined, isLargest: boolean): FigureLine {
   const { collectors, cpuSeconds, cpuMsPerCollector, peakMiB, complete } = rollout;
   const linear = smallest !== undefined && cpuMsPerCollector <= linearTolerance * smallest.cpuMsPerCollector;
   const verdict = { target: 'linear', met: complete && linear };
@@ -166,7 +166,7 @@ export function latencySection({
   newPolicyToPost,
   newTargetToPost,
   newTargetToStatus,
-}: LatencyFigures): Section {
+}: LatencyFigures): FigureSection {
   return {
     title: `Latency: ${applies} applies, 10 collectors each, real kube-apiserver, operator and service in separate processes`,
     lines: [
@@ -181,11 +181,11 @@ export function latencySection({
   };
 }
 
-function latencyLine(what: string, sorted: readonly number[]): Line {
+function latencyLine(what: string, sorted: readonly number[]): FigureLine {
   const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
   return { what, measured: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms` };
 }
 
-function latencyVerdict(sorted: readonly number[]): Pick<Line, 'target' | 'met'> {
+function latencyVerdict(sorted: readonly number[]): Pick<FigureLine, 'target' | 'met'> {
   return { target: `p99 <= ${latencyLimitMs} ms`, met: percentile(sorted, 0.99) <= latencyLimitMs };
 }

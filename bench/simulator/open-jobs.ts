@@ -1,6 +1,6 @@
 /** Measures the cost of 200 open search jobs over a year of generated messages. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Section } from '../figures.ts';
+import type { FigureSection } from '../figures.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
 import { perSecond, SimulatorReader, scenarioWith, year } from '../reader.ts';
 import { startSimulator } from '../simulator-process.ts';
@@ -83,7 +83,7 @@ async function settled(reader: SimulatorReader, id: string): Promise<Settled> {
   }
 }
 
-export function openJobsSection(figures: OpenJobsFigures): Section {
+export function openJobsSection(figures: OpenJobsFigures): FigureSection {
   const { startResidentMb, endResidentMb, peakResidentMb } = figures;
   return {
     title: `The simulator with a year of generated messages and ${figures.jobs} open jobs, in a separate process`,

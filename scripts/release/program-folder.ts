@@ -39,7 +39,7 @@ function publishedManifest(): object {
   return { name, version, description, license, type, bin, engines: { node: neededNode } };
 }
 
-interface Manifest {
+interface PackageManifest {
   readonly name: string;
   readonly version: string;
   readonly description: string;
@@ -48,6 +48,6 @@ interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
 }
 
-function readManifest(): Manifest {
+function readManifest(): PackageManifest {
   return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 }

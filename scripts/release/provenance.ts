@@ -9,7 +9,7 @@ import type { RuntimePackage } from './node-runtime.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-export interface Build {
+export interface ReleaseBuild {
   readonly commit: string;
   /** Command line that builds the same files. */
   readonly command: string;
@@ -18,7 +18,10 @@ export interface Build {
 }
 
 /** Renders the statement about the given files. */
-export function renderProvenance(files: readonly string[], { commit, command, startedOn, runtimes }: Build): string {
+export function renderProvenance(
+  files: readonly string[],
+  { commit, command, startedOn, runtimes }: ReleaseBuild,
+): string {
   const statement = {
     _type: 'https://in-toto.io/Statement/v1',
     subject: files.map((file) => ({ name: basename(file), digest: { sha256: sha256(file) } })),

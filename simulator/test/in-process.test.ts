@@ -14,7 +14,7 @@ import type { JournalEntry } from '../requests/journal.ts';
 import type { FaultScenario, Scenario } from '../scenario/scenario.ts';
 import { first, root, target, threeCollectors } from './simulated-service.ts';
 
-type Outcome = { readonly atMs: number } & ({ readonly answer: InProcessAnswer } | { readonly error: unknown });
+type TimedOutcome = { readonly atMs: number } & ({ readonly answer: InProcessAnswer } | { readonly error: unknown });
 
 class Bench {
   readonly clock = new VirtualClock();
@@ -33,8 +33,8 @@ class Bench {
    * Sends a request. The returned object contains the outcome as soon as the virtual clock has reached the time of the
    * outcome.
    */
-  send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
-    const sent: { outcome: Outcome | undefined } = { outcome: undefined };
+  send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: TimedOutcome | undefined } {
+    const sent: { outcome: TimedOutcome | undefined } = { outcome: undefined };
     this.service
       .request({
         method: 'GET',

@@ -15,14 +15,14 @@ export interface Message {
   readonly fields?: Readonly<Record<string, string>>;
 }
 
-interface Stored {
+interface PlainRow {
   readonly row: MessageRow;
   readonly map: Readonly<Record<string, string>>;
 }
 
 export class RowData implements LogData {
   readonly fields = messageFields;
-  readonly #messages: readonly Stored[];
+  readonly #messages: readonly PlainRow[];
 
   constructor(messages: readonly Message[]) {
     this.#messages = messages.map(stored).sort((left, right) => right.row.messageTimeMs - left.row.messageTimeMs);
@@ -33,7 +33,7 @@ export class RowData implements LogData {
   }
 }
 
-function stored({ at, received = at, raw, fields = {} }: Message, index: number): Stored {
+function stored({ at, received = at, raw, fields = {} }: Message, index: number): PlainRow {
   const map = {
     _messageid: String(index),
     _messagetime: String(at),
@@ -51,12 +51,12 @@ class RowSearch implements MessageSearch {
   readonly isGivenUp = false;
   scannedBytes = 0;
   reachedMs: number;
-  readonly #left: Stored[];
-  readonly #found: Stored[] = [];
-  readonly #timeOf: (message: Stored) => number;
+  readonly #left: PlainRow[];
+  readonly #found: PlainRow[] = [];
+  readonly #timeOf: (message: PlainRow) => number;
   readonly #filter: MessageFilter;
 
-  constructor(messages: readonly Stored[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: MessageFilter) {
+  constructor(messages: readonly PlainRow[], { fromMs, toMs, byReceiptTime }: SearchRange, filter: MessageFilter) {
     this.#timeOf = ({ row }) => (byReceiptTime ? row.receiptTimeMs : row.messageTimeMs);
     this.#left = messages
       .filter((message) => this.#timeOf(message) >= fromMs && this.#timeOf(message) < toMs)

@@ -1,7 +1,7 @@
 /** The simulated service with log messages, and a client that stores cookies. */
 import type { Scenario } from '../scenario/scenario.ts';
 import { type Message, RowData } from './row-data.ts';
-import { type Reply, type RequestOptions, SimulatedService, startMs } from './simulated-service.ts';
+import { type ReceivedReply, type RequestOptions, SimulatedService, startMs } from './simulated-service.ts';
 
 export const jobs = '/api/v1/search/jobs';
 export const minute = 60_000;
@@ -27,7 +27,7 @@ export class SearchingService extends SimulatedService {
     );
   }
 
-  createJob(order: JobFields = {}, options: RequestOptions = {}): Reply {
+  createJob(order: JobFields = {}, options: RequestOptions = {}): ReceivedReply {
     const body = { query: '*', ...hour, timeZone: 'UTC', ...order };
     return this.call('POST', jobs, { body, ...options });
   }
@@ -45,7 +45,7 @@ export class SearchingService extends SimulatedService {
 }
 
 /** Returns the request header `Cookie` for the cookies of an answer. */
-export function cookieOf({ answer }: Reply): string {
+export function cookieOf({ answer }: ReceivedReply): string {
   return (answer.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
 }
 
@@ -63,7 +63,7 @@ export class RequestedJob {
   }
 
   /** Sends a request for the search job. `under` is the path after the job's id. */
-  ask(method: string, under = '', cookie: string | undefined = this.cookie): Reply {
+  ask(method: string, under = '', cookie: string | undefined = this.cookie): ReceivedReply {
     const headers = cookie === '' ? {} : { cookie };
     return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });
   }
@@ -73,7 +73,7 @@ export class RequestedJob {
     return this.ask('GET').json;
   }
 
-  page(query = 'offset=0&limit=10000'): Reply {
+  page(query = 'offset=0&limit=10000'): ReceivedReply {
     return this.ask('GET', `/messages?${query}`);
   }
 
@@ -82,7 +82,7 @@ export class RequestedJob {
     return this.page(query).json.messages.map(({ map }: { map: Record<string, string> }) => map['_raw']);
   }
 
-  records(query = 'offset=0&limit=10000'): Reply {
+  records(query = 'offset=0&limit=10000'): ReceivedReply {
     return this.ask('GET', `/records?${query}`);
   }
 }

@@ -23,14 +23,14 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 const upgrades = '/v1/collectors/upgrades';
 
-interface Running {
+interface RunningServer {
   readonly server: SimulatorServer;
   readonly client: HttpsClient;
   readonly model: ServiceModel;
   readonly journalFile: string;
 }
 
-async function start(scenario: Scenario = {}): Promise<Running> {
+async function start(scenario: Scenario = {}): Promise<RunningServer> {
   const { caFile, cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
   const journalFile = path.join(folder, 'journal.ndjson');
   const journal = openJournal(journalFile);
@@ -50,7 +50,7 @@ async function start(scenario: Scenario = {}): Promise<Running> {
   return { server, client, model, journalFile };
 }
 
-const journalOf = ({ journalFile }: Running) =>
+const journalOf = ({ journalFile }: RunningServer) =>
   readFileSync(journalFile, 'utf8')
     .trimEnd()
     .split('\n')

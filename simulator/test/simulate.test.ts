@@ -14,7 +14,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 const defaults: SimulateOptions = { listen: { host: '127.0.0.1', port: 0 }, timeScale: 1 };
 
-interface Ready {
+interface StartedLine {
   readonly baseURL: string;
   readonly caFile: string;
   readonly accessId: string;
@@ -25,7 +25,7 @@ interface Ready {
 /** Runs `logfleet simulate` while `use` runs. */
 async function withSimulator(
   options: Partial<SimulateOptions>,
-  use: (ready: Ready, client: HttpsClient) => Promise<void>,
+  use: (ready: StartedLine, client: HttpsClient) => Promise<void>,
 ) {
   const context: RecordingContext = { ...recordingContext(), cwd };
   const ended = simulate({ ...defaults, ...options }, context);
@@ -33,7 +33,7 @@ async function withSimulator(
     ended,
     expect.poll(() => context.stdout.text, { interval: 1, timeout: guardMs }).toContain('\n'),
   ]);
-  const ready = JSON.parse(context.stdout.text) as Ready;
+  const ready = JSON.parse(context.stdout.text) as StartedLine;
   const credentials = `${ready.accessId}:${ready.accessKey}`;
   const client = new HttpsClient({ baseURL: ready.baseURL, ca: readFileSync(ready.caFile, 'utf8'), credentials });
   try {
@@ -46,7 +46,7 @@ async function withSimulator(
   return ready;
 }
 
-const state = async ({ controlURL }: Ready, client: HttpsClient) =>
+const state = async ({ controlURL }: StartedLine, client: HttpsClient) =>
   (await client.send('GET', '/state', { baseURL: controlURL })).json;
 
 test('prints its addresses and credentials in one line, and ends cleanly', async () => {

@@ -19,7 +19,7 @@ export interface RequestOptions {
   readonly credentials?: string;
 }
 
-export interface Reply {
+export interface ReceivedReply {
   readonly status: number;
   readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -65,14 +65,14 @@ export class SimulatedService {
     this.model.finish(token, startMs + this.elapsedMs, answered);
   }
 
-  call(method: string, path: string, options?: RequestOptions): Reply {
+  call(method: string, path: string, options?: RequestOptions): ReceivedReply {
     const answer = this.hold(method, path, options);
     this.release(answer);
     const text = textOf(answer.body);
     return { ...answer, text, json: parsed(text), answer };
   }
 
-  create(collectorId: unknown, toVersion?: unknown): Reply {
+  create(collectorId: unknown, toVersion?: unknown): ReceivedReply {
     return this.call('POST', root, { body: { collectorId, ...(toVersion === undefined ? {} : { toVersion }) } });
   }
 

@@ -141,35 +141,35 @@ test('monitoring.alerts.runbookUrl links each alert to its section of the page',
 });
 
 interface PrometheusRule {
-  readonly spec: { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] };
+  readonly spec: { readonly groups: readonly { readonly rules: readonly ChartAlert[] }[] };
 }
 
-interface AlertRule {
+interface ChartAlert {
   readonly alert: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-interface Schema {
+interface ValuesSchema {
   readonly type: string;
   readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, ValuesSchema>>;
   readonly additionalProperties?: unknown;
   readonly examples?: readonly unknown[];
 }
 
-const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+const schema: ValuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
 /** Setting of the chart that has no settings below it. `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
-  readonly schema: Schema;
+  readonly schema: ValuesSchema;
 }
 
 /** `global` belongs to Helm. */
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
-function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
+function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {
   // If a schema has an example, it describes a whole Kubernetes object. The test sets such an object as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));

@@ -13,13 +13,13 @@ const manifests = join(import.meta.dirname, '../../manifests');
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const share = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
 
-interface BuiltJob {
+interface CheckedJob {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } };
 }
 
 /** Job of an export that uses every setting of Jobs. */
-function jobIn(namespace: string): BuiltJob {
+function jobIn(namespace: string): CheckedJob {
   const job = {
     backoffLimitPerIndex: 2,
     ttlSecondsAfterFinished: 60,
@@ -41,7 +41,7 @@ function jobIn(namespace: string): BuiltJob {
   const resource: SearchExport = exportOf(spec);
   const metadata = { ...resource.metadata, namespace };
   const input = { resource: { ...resource, metadata }, image: 'logfleet:0.1.0', share, credentials: 'c' };
-  return buildJob(input).manifest as BuiltJob;
+  return buildJob(input).manifest as CheckedJob;
 }
 
 test('the Job and its pod are accepted under the restricted pod security standard', async () => {

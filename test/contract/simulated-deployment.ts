@@ -78,21 +78,21 @@ export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay
   };
 }
 
-interface Certificates {
+interface DeploymentCertificates {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
 }
 
-let made: Promise<Certificates> | undefined;
+let made: Promise<DeploymentCertificates> | undefined;
 
 /** Certificates, shared by all simulators of a file. */
-function certificates(): Promise<Certificates> {
+function certificates(): Promise<DeploymentCertificates> {
   made ??= makeCertificates();
   return made;
 }
 
-async function makeCertificates(): Promise<Certificates> {
+async function makeCertificates(): Promise<DeploymentCertificates> {
   const dir = await mkdtemp(path.join(tmpdir(), 'logfleet-contract-'));
   try {
     const { caFile, cert, key } = await certificatesIn(dir, systemClock.now());

@@ -25,13 +25,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-interface Ended {
+interface LauncherResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<LauncherResult> {
   return new Promise((resolve) => {
     const options = { cwd: directory, env: { ...process.env, ...env } };
     const child = execFile(program, args, options, (_, stdout, stderr) => {

@@ -9,14 +9,14 @@ import { parseAllDocuments } from 'yaml';
 import { controlPlaneTools } from '../../scripts/tools.ts';
 import { readText } from '../unit/house/source-file.ts';
 
-interface Manifest {
+interface MonitoringManifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly spec: never;
 }
 
 let directory: string;
-let manifests: readonly Manifest[];
+let manifests: readonly MonitoringManifest[];
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'logfleet-monitoring-'));

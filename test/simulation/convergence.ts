@@ -6,7 +6,7 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { SelectorSpec } from './planned-policies.ts';
 import type { LedgerWrite, PolicyChange, PostRecord, SettingsChange } from './record.ts';
-import { ledgerWrite, type Shards } from './recorded-ledger.ts';
+import { ledgerWrite, type RecordedShards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
 import {
   acts,
@@ -29,7 +29,7 @@ export interface Truth {
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
   /** Ledger objects by policy uid. */
-  readonly ledgers: ReadonlyMap<string, Shards>;
+  readonly ledgers: ReadonlyMap<string, RecordedShards>;
   readonly posts: readonly PostRecord[];
   readonly policyChanges: readonly PolicyChange[];
   readonly settingsChanges: readonly SettingsChange[];
@@ -62,14 +62,14 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   return missingCounts(truth, policy);
 }
 
-interface Verdict {
+interface ReadyVerdict {
   readonly ready: string | undefined;
   readonly reason: string | undefined;
   readonly reconciling: boolean;
   readonly stalled: boolean;
 }
 
-function verdictOf({ status }: CollectorVersionPolicy): Verdict {
+function verdictOf({ status }: CollectorVersionPolicy): ReadyVerdict {
   const find = (type: string) => status?.conditions?.find((condition) => condition.type === type);
   const ready = find('Ready');
   return {
@@ -80,7 +80,7 @@ function verdictOf({ status }: CollectorVersionPolicy): Verdict {
   };
 }
 
-function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: Verdict): string | undefined {
+function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: ReadyVerdict): string | undefined {
   const { plan, settingsChanges } = truth;
   const counts = policy.status?.collectors;
   if (isPaused(policy) || settingsChanges.at(-1)?.paused)

@@ -12,7 +12,7 @@ const old = '19.300-2';
 const builds = ['19.100-1', '19.200-5', old, '19.404-12', newestVersion];
 const calmAtMs = 120_000;
 
-interface Direction {
+interface RolloutDirection {
   readonly count?: number;
   readonly scenario?: Scenario;
   readonly policies?: readonly PolicySpec[];
@@ -35,7 +35,7 @@ interface Direction {
   readonly deaths?: HistoryPlan['deaths'];
 }
 
-function plan(seed: number, direction: Direction): HistoryPlan {
+function plan(seed: number, direction: RolloutDirection): HistoryPlan {
   const { count = 6, scenario = {}, events = {}, offer = 'plain', cannotFail = false, touched = [], zone } = direction;
   const policies = direction.policies ?? [policy('first', direction)];
   const whole: Scenario = {
@@ -75,7 +75,7 @@ function plan(seed: number, direction: Direction): HistoryPlan {
   };
 }
 
-function policy(name: string, direction: Direction, spec: object = direction.spec ?? {}): PolicySpec {
+function policy(name: string, direction: RolloutDirection, spec: object = direction.spec ?? {}): PolicySpec {
   const { selector = {}, limit = 1, width = 1_000, stages } = direction;
   return {
     name,
@@ -655,7 +655,7 @@ const rolloutDirections: typeof directions = {
   },
 };
 
-function fails(chance: Chance, direction: Direction): Direction {
+function fails(chance: Chance, direction: RolloutDirection): RolloutDirection {
   return {
     count: 40,
     width: 8,

@@ -3,7 +3,7 @@
 import type { TaskState } from '../../simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { Disturbance, HistoryRecord, LedgerWrite, TaskNews } from './record.ts';
-import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesAt } from './rollouts.ts';
+import { type ObservedRollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesAt } from './rollouts.ts';
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
@@ -18,7 +18,7 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /** Checks that no upgrade attempt is counted twice. */
-function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
+function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: ObservedRollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
   const others = plan.deaths.length + plan.fleet.touched.size + silentOf(plan);
   const wrong = writes.find(({ tally, stages, attempts }) => {
@@ -34,13 +34,18 @@ function silentOf({ fleet }: HistoryPlan): number {
 }
 
 /** Upgrades that count towards the same `maxFailures`: those of one stage, or of the whole rollout. */
-interface Scope {
+interface FailureScope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
   readonly posts: readonly RolloutPost[];
 }
 
-function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: Rollout, post: RolloutPost): string[] {
+function exceeded(
+  record: HistoryRecord,
+  rollouts: readonly ObservedRollout[],
+  rollout: ObservedRollout,
+  post: RolloutPost,
+): string[] {
   const { failurePolicy } = post.policy.spec;
   if (failurePolicy?.action === 'Continue') return [];
   const others = takenOver(rollouts, rollout);
@@ -57,7 +62,7 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
 }
 
 /** Returns the number of upgrades by earlier rollouts to the same target. Some of these upgrades may still run. */
-function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
+function takenOver(rollouts: readonly ObservedRollout[], { policy, target, rolloutId }: ObservedRollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
   );
@@ -65,10 +70,12 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
 }
 
 /** Returns the rollout and its running stages, each with the upgrades that count towards its `maxFailures`. */
-function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
+function scopesOf(rollout: ObservedRollout, { atMs, policy }: RolloutPost): FailureScope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
-  const scopes: Scope[] = [{ name: 'the rollout', maxFailures: policy.spec.failurePolicy?.maxFailures, posts: since }];
+  const scopes: FailureScope[] = [
+    { name: 'the rollout', maxFailures: policy.spec.failurePolicy?.maxFailures, posts: since },
+  ];
   if (completedMs > 0) return scopes;
   const stages = stagesAt(rollout, atMs);
   for (const stage of stages) {
@@ -83,7 +90,7 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
  * Returns the time in ms at which the rollout last completed and its count of failures was reset. Returns 0 if it never
  * completed.
  */
-function completedAtMs({ writes }: Rollout, atMs: number): number {
+function completedAtMs({ writes }: ObservedRollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
     writes[index]?.completedAtMs !== undefined && textOf(writes[index]) !== textOf(writes[index - 1]);
@@ -101,7 +108,7 @@ const forgivenMs = 60_000;
  * Counts outcomes of earlier upgrade attempts. Only outcomes that the process knew when it started this upgrade are
  * counted.
  */
-function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, posts: readonly RolloutPost[]) {
+function outcomesOf(record: HistoryRecord, rollout: ObservedRollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
   const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
   let [failed, succeeded] = [0, 0];

@@ -62,17 +62,17 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
   }));
 }
 
-type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
+type PlannedStrategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
 /** Raises `maxInProgress` to at least five. Otherwise, the maintenance windows would be too short for all upgrades. */
-function widened({ stages, ...strategy }: Strategy): Strategy {
-  const widen = <T extends Strategy>(one: T): T =>
+function widened({ stages, ...strategy }: PlannedStrategy): PlannedStrategy {
+  const widen = <T extends PlannedStrategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
   return { ...widen(strategy), ...(stages && { stages: stages.map(widen) }) };
 }
 
 export function withRollout(chance: Chance, fleet: FleetPlan, { name, spec }: PolicySpec): PolicySpec {
-  const { strategy, ...rest } = spec as PolicySpec['spec'] & { readonly strategy: Strategy };
+  const { strategy, ...rest } = spec as PolicySpec['spec'] & { readonly strategy: PlannedStrategy };
   const staged = { ...strategy, ...(chance.happens(0.75) ? { stages: planStages(chance, fleet) } : {}) };
   const failurePolicy = chance.happens(0.6) ? planFailurePolicy(chance) : undefined;
   const offlinePolicy = chance.one(['Skip', 'Skip', 'Skip', 'Wait']);
@@ -176,7 +176,7 @@ export function planRolloutChanges(
     const { spec } = withRollout(chance, fleet, policy);
     const member = chance.one(['strategy', 'failurePolicy', 'maintenance', 'offlinePolicy', 'target'] as const);
     const before = policy.spec[member];
-    const other = member === 'strategy' ? widened(spec[member] as Strategy) : (spec[member] ?? null);
+    const other = member === 'strategy' ? widened(spec[member] as PlannedStrategy) : (spec[member] ?? null);
     const after = member === 'target' ? { version: chance.one(fleet.builds), channel: null } : other;
     const atMs = chance.whole(1_000, calmAtMs);
     actions.push({ kind: 'patchPolicy', atMs, name: policy.name, patch: { spec: { [member]: after } } });

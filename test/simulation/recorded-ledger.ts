@@ -2,13 +2,13 @@
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
 /** Contents of the objects of one ledger, by object name. */
-export type Shards = ReadonlyMap<string, string>;
+export type RecordedShards = ReadonlyMap<string, string>;
 
-interface Head {
+interface RecordedHead {
   readonly header: Header;
   /** For each started stage, the number of ledger objects that list the stage's collectors. */
   readonly memberShards: readonly number[];
-  readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
+  readonly open: readonly (readonly [RecordedEntry, RecordedAttempt])[];
 }
 
 interface Header {
@@ -19,10 +19,10 @@ interface Header {
   readonly selected?: number;
   readonly tally: LedgerWrite['tally'];
   readonly attempts: number;
-  readonly stages?: readonly Stage[];
+  readonly stages?: readonly RecordedStageHead[];
 }
 
-interface Stage extends Omit<RecordedStage, 'members'> {
+interface RecordedStageHead extends Omit<RecordedStage, 'members'> {
   /** Number of the stage's collectors; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
 }
@@ -31,26 +31,26 @@ interface Stage extends Omit<RecordedStage, 'members'> {
  * Last fields of an attempt. The first is the number of the failure count to which the attempt belongs, because each
  * retry starts a new count. The second is the index of the stage. The third is 1 for a rollback.
  */
-type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
+type RecordedAttemptRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
-type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
+type RecordedEntry = readonly [string, unknown, unknown, unknown, unknown?, RecordedAttemptRest?];
 /**
  * Upgrade attempt, as the ledger stores it: number, target, state and task id. The fifth field is 1 if logfleet created
  * the task. The sixth field is 1 if the request was repeated.
  */
-type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
+type RecordedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
 /** State of an upgrade attempt that the ledger contains, but whose request has not been sent. */
 const intended = 0;
 
 /** Finds in the ledgers the upgrade attempt for which this request was sent. */
 export function intentOf(
-  ledgers: ReadonlyMap<string, Shards>,
+  ledgers: ReadonlyMap<string, RecordedShards>,
   collectorId: string,
   toVersion: string,
 ): Intent | undefined {
   for (const [policy, shards] of ledgers) {
-    const { header, open } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
+    const { header, open } = JSON.parse(shards.get('head') ?? emptyHead) as RecordedHead;
     const found = open.find(
       ([[id], [, version, state]]) => id === collectorId && version === toVersion && state === intended,
     );
@@ -70,8 +70,8 @@ export function intentOf(
 
 const emptyHead = '{"header":{},"memberShards":[],"open":[]}';
 
-export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
-  const { header, memberShards } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
+export function ledgerWrite(atMs: number, policy: string, shards: RecordedShards): LedgerWrite {
+  const { header, memberShards } = JSON.parse(shards.get('head') ?? emptyHead) as RecordedHead;
   const { rolloutId, target, stop, selected, tally, attempts, stages = [] } = header;
   return {
     atMs,
@@ -90,7 +90,7 @@ export function ledgerWrite(atMs: number, policy: string, shards: Shards): Ledge
   };
 }
 
-function membersOf(shards: Shards, stage: number, count: number): readonly string[] {
+function membersOf(shards: RecordedShards, stage: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_, part) => shards.get(`members-${stage}-${part}`)).flatMap((text) =>
     text === undefined ? [missingMember] : (JSON.parse(text) as { readonly members: readonly string[] }).members,
   );

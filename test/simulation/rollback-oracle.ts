@@ -4,7 +4,7 @@
  */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
-import { isUnsteady, type Rollout, type RolloutPost, retriesOf, rolloutsOf, textsOf } from './rollouts.ts';
+import { isUnsteady, type ObservedRollout, type RolloutPost, retriesOf, rolloutsOf, textsOf } from './rollouts.ts';
 
 export function rollbackViolations(record: HistoryRecord): string[] {
   return rolloutsOf(record).flatMap((rollout) => [
@@ -19,7 +19,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
 }
 
 /** Returns violations for collectors that still run the target after the rollback. */
-function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
+function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: ObservedRollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
   const isChanged = new Set(texts.map(({ metadata }) => metadata.generation)).size > 1;

@@ -7,7 +7,7 @@ import type { HistoryRecord, Intent, LedgerWrite, PostRecord, RecordedStage, Tas
 
 export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 
-export interface Rollout extends RolloutKey {
+export interface ObservedRollout extends RolloutKey {
   readonly target: string;
   readonly posts: readonly RolloutPost[];
   /** Requests by which the rollout upgraded collectors. Requests of its rollback are excluded. */
@@ -35,17 +35,20 @@ export interface StageRun {
 }
 
 /** Returns all rollouts of a simulated run. */
-export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
+export function rolloutsOf(record: HistoryRecord): readonly ObservedRollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
-  return [...writes.values()].map((own): Rollout => {
+  return [...writes.values()].map((own): ObservedRollout => {
     const { policy, rolloutId, target } = own[0] as LedgerWrite;
     const all = posts.get(keyOf({ policy, rolloutId })) ?? [];
     return { policy, rolloutId, target, posts: all, upgrades: all.filter(({ intent }) => !intent.back), writes: own };
   });
 }
 
-export function formerRollout(rollouts: readonly Rollout[], { policy, target, rolloutId }: Intent | Rollout) {
+export function formerRollout(
+  rollouts: readonly ObservedRollout[],
+  { policy, target, rolloutId }: Intent | ObservedRollout,
+) {
   const numberOf = (id: string) => Number.parseInt(id, 10);
   return rollouts.findLast(
     (other) => other.policy === policy && other.target === target && numberOf(other.rolloutId) < numberOf(rolloutId),
@@ -70,7 +73,7 @@ function rolloutPosts({ posts, state, taskNews }: HistoryRecord): readonly Rollo
   });
 }
 
-export function stageRunsOf({ writes }: Rollout): readonly StageRun[] {
+export function stageRunsOf({ writes }: ObservedRollout): readonly StageRun[] {
   const runs = new Map<string, StageRun>();
   for (const { stages, atMs } of writes) {
     for (const stage of stages) {
@@ -82,7 +85,7 @@ export function stageRunsOf({ writes }: Rollout): readonly StageRun[] {
   return [...runs.values()];
 }
 
-export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedStage[] {
+export function stagesAt({ writes }: ObservedRollout, atMs: number): readonly RecordedStage[] {
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 

@@ -34,7 +34,7 @@ import {
   type TaskNews,
   versionLookMs,
 } from './record.ts';
-import { intentOf, ledgerWrite, type Shards } from './recorded-ledger.ts';
+import { intentOf, ledgerWrite, type RecordedShards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
 import { type Sending, SimulatedProcess } from './simulated-process.ts';
 
@@ -58,7 +58,7 @@ interface StoredLedger {
   readonly content: string;
 }
 
-interface DueKill {
+interface KillAtRequest {
   requestsLeft: number;
   readonly when: 'before' | 'after';
   readonly againAfterMs: number;
@@ -74,7 +74,7 @@ export class SimulationWorld {
   readonly #apiFaults: ApiFaults;
   readonly #trace: ((line: string) => void) | undefined;
   readonly #processes: SimulatedProcess[] = [];
-  readonly #dueKills = new Map<SimulatedProcess, DueKill>();
+  readonly #dueKills = new Map<SimulatedProcess, KillAtRequest>();
   readonly #deaths: Death[] = [];
   #names = 0;
   #decisions = 0;
@@ -259,7 +259,7 @@ export class SimulationWorld {
 
   killAtRequest(
     process: SimulatedProcess | undefined,
-    due: Omit<DueKill, 'requestsLeft'> & { readonly request: number },
+    due: Omit<KillAtRequest, 'requestsLeft'> & { readonly request: number },
   ): void {
     if (process)
       this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
@@ -333,7 +333,7 @@ export class SimulationWorld {
     return this.api.store.objects(ledgersCollection);
   }
 
-  #ledgers(): ReadonlyMap<string, Shards> {
+  #ledgers(): ReadonlyMap<string, RecordedShards> {
     const ledgers = new Map<string, Map<string, string>>();
     for (const object of this.#ledgerObjects()) {
       const { owner, shard, content } = object as unknown as StoredLedger;

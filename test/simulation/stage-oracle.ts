@@ -10,7 +10,7 @@ import {
   formerRollout,
   isTouched,
   isUnsteady,
-  type Rollout,
+  type ObservedRollout,
   rolloutsOf,
   type StageRun,
   stageOf,
@@ -40,12 +40,12 @@ export function stageViolations(record: HistoryRecord): string[] {
 }
 
 /** Rollout together with its predecessor: the previous rollout of the same policy to the same target (`former`). */
-interface ProvenRollout extends Rollout {
-  readonly former: Rollout | undefined;
+interface ProvenRollout extends ObservedRollout {
+  readonly former: ObservedRollout | undefined;
 }
 
 /** Checks that the collectors, the limits and the soak of a stage do not change after its start. */
-function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
+function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: ObservedRollout): string[] {
   const found: string[] = [];
   const frozen = new Map<string, RecordedStage>();
   const selected = new Set(writes.filter(({ stages }) => stages.length > 0).map((write) => write.selected));
@@ -79,7 +79,7 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
 /**
  * Checks that a stage was approved before it started, and that it started with the collectors that its spec selects.
  */
-function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
+function wrongStart(record: HistoryRecord, rollout: ObservedRollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
   const isFirst = rollout.writes.every(({ atMs, stages }) => atMs >= startAtMs || stages.length === 0);
@@ -170,7 +170,7 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
 /** Returns a message if a collector still needs an upgrade when its stage ends; undefined otherwise. */
 function unfinished(
   record: HistoryRecord,
-  { policy, target, upgrades }: Rollout,
+  { policy, target, upgrades }: ObservedRollout,
   { endAtMs = 0, stage }: StageRun,
   members: readonly string[],
 ): string | undefined {
@@ -236,7 +236,7 @@ function unsoaked(
 
 const heartbeatMs = 15_000;
 
-function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
+function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string> {
   return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
 }
 
@@ -296,7 +296,12 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
  * Returns whether the policy tolerates failures, so that the rollout may continue although a collector of the stage
  * went offline.
  */
-function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
+function toleratesDeath(
+  record: HistoryRecord,
+  { policy }: ObservedRollout,
+  { maxFailures }: RecordedStage,
+  atMs: number,
+) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;
     const limits = [maxFailures, failurePolicy?.maxFailures].filter((one) => one !== undefined);
@@ -304,7 +309,7 @@ function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailure
   });
 }
 
-function wrongPosts(record: HistoryRecord, rollout: Rollout): string[] {
+function wrongPosts(record: HistoryRecord, rollout: ObservedRollout): string[] {
   return rollout.upgrades.flatMap(({ atMs, collectorId, name, process }) => {
     const stages = stagesAt(rollout, atMs);
     const hasStages = textsAt(record, rollout.policy, atMs).every(

@@ -1,7 +1,14 @@
 /** Checks that no upgrade starts while a rollout is paused, aborted or stopped (U1, U2, R6). */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
-import { formerRollout, type Rollout, type RolloutKey, retriesOf, rolloutsOf, wasApproved } from './rollouts.ts';
+import {
+  formerRollout,
+  type ObservedRollout,
+  type RolloutKey,
+  retriesOf,
+  rolloutsOf,
+  wasApproved,
+} from './rollouts.ts';
 import { targetOf } from './wanted.ts';
 
 export function stopViolations(record: HistoryRecord): string[] {
@@ -62,7 +69,7 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
 }
 
 /** Returns a violation if an upgrade has a target whose previous rollout was stopped (R6). */
-function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { intent, atMs }: PostRecord) {
+function stoppedBefore(record: HistoryRecord, rollouts: readonly ObservedRollout[], { intent, atMs }: PostRecord) {
   if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
   const isStopped = formerRollout(rollouts, intent)?.writes.at(-1)?.stop !== undefined && wasAway(record, intent);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
-import { freePorts, type Kept, keep } from './kept-program.ts';
+import { freePorts, type KeptProgram, keep } from './kept-program.ts';
 
 /** Addresses and credentials of the control plane, which are passed between processes. */
 export interface ControlPlaneAccess {
@@ -38,7 +38,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
   for (let attempt = 1; ; attempt++) {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
-    const kept: Kept[] = [];
+    const kept: KeptProgram[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
     // Ctrl-C ends vitest without its teardown.
     process.once('exit', removeFiles);
@@ -58,7 +58,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   }
 }
 
-async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]): Promise<ControlPlaneAccess> {
+async function start(tools: ControlPlaneTools, directory: string, kept: KeptProgram[]): Promise<ControlPlaneAccess> {
   const [clientPort, peerPort, securePort] = await freePorts(3);
   const etcd = `http://127.0.0.1:${clientPort}`;
   const peer = `http://127.0.0.1:${peerPort}`;
@@ -126,7 +126,7 @@ export function renderKubeconfig(access: ControlPlaneAccess, token: string, name
   });
 }
 
-async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise<void> {
+async function ready(access: ControlPlaneAccess, kept: readonly KeptProgram[]): Promise<void> {
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
     if (await answersReady(access)) return;

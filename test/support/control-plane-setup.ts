@@ -13,7 +13,7 @@ declare module 'vitest' {
  */
 const separate = ['cluster-wide', 'side-by-side'];
 
-interface Shared {
+interface SharedControlPlane {
   readonly started: Promise<ControlPlane>;
   users: number;
 }
@@ -22,7 +22,7 @@ interface Shared {
  * Control planes that the vitest projects share. They are stored on the global object, because each project loads its
  * own copy of this file.
  */
-const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
+const place = globalThis as { logfleetControlPlanes?: Map<string, SharedControlPlane> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   place.logfleetControlPlanes ??= new Map();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-export interface Kept {
+export interface KeptProgram {
   readonly name: string;
   runs(): boolean;
   /** Last part of the program's output. */
@@ -28,7 +28,7 @@ export function keep(
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Kept {
+): KeptProgram {
   mkdirSync(directory, { recursive: true });
   const logFile = `${directory}.log`;
   const log = openSync(logFile, 'w');

@@ -17,14 +17,14 @@ import {
   isNamed,
   MemoryApiStore,
   parsePath,
+  type RequestTarget,
   refuse,
   type StoreEvent,
   statusOf,
-  type Target,
 } from './memory-api-store.ts';
 import { MemoryWatch, type WatchFault } from './memory-watch.ts';
 
-export interface RequestInfo extends Target {
+export interface RequestInfo extends RequestTarget {
   readonly client: string;
   readonly method: KubeRequest['method'] | 'WATCH';
   /** Number of the request, counted from 1 over all clients. */

@@ -31,7 +31,7 @@ export interface StoreEvent {
 }
 
 /** Resource or collection that a request path names. */
-export interface Target {
+export interface RequestTarget {
   /** Group, version and plural of the resource, such as `v1/configmaps`. */
   readonly collection: string;
   readonly namespace: string | undefined;
@@ -55,7 +55,7 @@ export interface StoreRequest {
   readonly body?: unknown;
 }
 
-type Json = Record<string, unknown>;
+type MutableJson = Record<string, unknown>;
 
 export class MemoryApiStore {
   readonly #collections = new Map<string, Map<string, ApiObject>>();
@@ -117,7 +117,7 @@ export class MemoryApiStore {
       case 'PUT':
         return this.#replace(target, current, objectOf(request.body));
       case 'PATCH':
-        return this.#replace(target, current, mergePatch(current, objectOf(request.body)) as Json);
+        return this.#replace(target, current, mergePatch(current, objectOf(request.body)) as MutableJson);
       case 'DELETE':
         return this.#deleteIf(target, current, request.body);
       default:
@@ -138,7 +138,7 @@ export class MemoryApiStore {
     }
   }
 
-  #list(target: Target, query: Readonly<Record<string, string>>): KubeResponse {
+  #list(target: RequestTarget, query: Readonly<Record<string, string>>): KubeResponse {
     const limit = query.limit === undefined ? Number.POSITIVE_INFINITY : Number(query.limit);
     let page: { readonly items: readonly ApiObject[]; readonly revision: number };
     if (query.continue === undefined) {
@@ -152,7 +152,7 @@ export class MemoryApiStore {
       if (!known) return refuse(410, 'Expired', 'The provided continue parameter is too old');
       page = known;
     }
-    const metadata: Json = { resourceVersion: String(page.revision) };
+    const metadata: MutableJson = { resourceVersion: String(page.revision) };
     if (page.items.length > limit) {
       const token = `${page.revision}.${sortKey(page.items[limit] as ApiObject)}.${this.#pages.size}`;
       this.#pages.set(token, { items: page.items.slice(limit), revision: page.revision });
@@ -161,8 +161,8 @@ export class MemoryApiStore {
     return answer(200, { kind: 'List', metadata, items: page.items.slice(0, limit) });
   }
 
-  #create(target: Target, body: Json, nowMs: number): KubeResponse {
-    const given = (body.metadata ?? {}) as Json;
+  #create(target: RequestTarget, body: MutableJson, nowMs: number): KubeResponse {
+    const given = (body.metadata ?? {}) as MutableJson;
     const namespace = target.namespace ?? String(given.namespace ?? '');
     const name = String(given.name ?? '');
     if (name === '') return refuse(422, 'Invalid', 'name is required');
@@ -185,8 +185,8 @@ export class MemoryApiStore {
     return answer(201, this.#store(target.collection, 'ADDED', object));
   }
 
-  #replace(target: Target, current: ApiObject, body: Json): KubeResponse {
-    const given = (body.metadata ?? {}) as Json;
+  #replace(target: RequestTarget, current: ApiObject, body: MutableJson): KubeResponse {
+    const given = (body.metadata ?? {}) as MutableJson;
     if (given.uid !== undefined && given.uid !== current.metadata.uid) {
       return refuse(409, 'Conflict', `the UID in the precondition (${given.uid}) is not the one of the object`);
     }
@@ -203,7 +203,7 @@ export class MemoryApiStore {
     return answer(200, this.#store(target.collection, 'MODIFIED', next));
   }
 
-  #deleteIf(target: Target, current: ApiObject, body: unknown): KubeResponse {
+  #deleteIf(target: RequestTarget, current: ApiObject, body: unknown): KubeResponse {
     const { preconditions = {} } = (body ?? {}) as { readonly preconditions?: Preconditions };
     const { uid, resourceVersion } = preconditions;
     if (uid !== undefined && uid !== current.metadata.uid) return refuse(409, 'Conflict', 'the UID is another');
@@ -217,7 +217,7 @@ export class MemoryApiStore {
     return answer(200, this.#store(target.collection, 'MODIFIED', { ...current, metadata }));
   }
 
-  #delete(target: Target, current: ApiObject): KubeResponse {
+  #delete(target: RequestTarget, current: ApiObject): KubeResponse {
     this.#store(target.collection, 'DELETED', current);
     return answer(200, { kind: 'Status', status: 'Success' });
   }
@@ -248,10 +248,10 @@ export function concerns(event: StoreEvent, collection: string, namespace: strin
 }
 
 /** Cache of parsed request paths. */
-const targets = new Map<string, Target | undefined>();
+const targets = new Map<string, RequestTarget | undefined>();
 const mostTargets = 10_000;
 
-export function parsePath(path: string): Target | undefined {
+export function parsePath(path: string): RequestTarget | undefined {
   const known = targets.get(path);
   if (known) return known;
   if (targets.size >= mostTargets) targets.clear();
@@ -260,7 +260,7 @@ export function parsePath(path: string): Target | undefined {
   return target;
 }
 
-function readPath(path: string): Target | undefined {
+function readPath(path: string): RequestTarget | undefined {
   const match =
     /^\/(?:api|apis\/([^/]+))\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path);
   if (!match) return undefined;
@@ -292,16 +292,16 @@ function answer(status: number, body: unknown): KubeResponse {
 }
 
 /** Returns whether the objects are custom resources, which have a status subresource and a generation. */
-function isCustom(target: Target): boolean {
+function isCustom(target: RequestTarget): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
 
-function withStatus(current: ApiObject, body: Json): object {
+function withStatus(current: ApiObject, body: MutableJson): object {
   const { status: _former, ...rest } = current;
   return body.status === undefined ? rest : { ...rest, status: body.status };
 }
 
-function withoutStatus(target: Target, current: ApiObject, body: Json): object {
+function withoutStatus(target: RequestTarget, current: ApiObject, body: MutableJson): object {
   const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = current.metadata;
   const { status: _ignored, ...rest } = body;
   const custom = isCustom(target);
@@ -310,7 +310,7 @@ function withoutStatus(target: Target, current: ApiObject, body: Json): object {
     ...rest,
     ...(custom && current.status !== undefined ? { status: current.status } : {}),
     metadata: {
-      ...(body.metadata as Json),
+      ...(body.metadata as MutableJson),
       ...{ name, namespace, uid, resourceVersion, creationTimestamp },
       ...(generation === undefined ? {} : { generation: raised ? generation + 1 : generation }),
     },
@@ -340,8 +340,8 @@ export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-function objectOf(body: unknown): Json {
-  return (body ?? {}) as Json;
+function objectOf(body: unknown): MutableJson {
+  return (body ?? {}) as MutableJson;
 }
 
 /** Returns whether two JSON values are equal, in any order of members. */
@@ -350,12 +350,15 @@ function isSame(left: unknown, right: unknown): boolean {
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
   const [names, others] = [Object.keys(left), Object.keys(right)];
   if (Array.isArray(left) !== Array.isArray(right) || names.length !== others.length) return false;
-  return names.every((name) => Object.hasOwn(right, name) && isSame((left as Json)[name], (right as Json)[name]));
+  return names.every(
+    (name) => Object.hasOwn(right, name) && isSame((left as MutableJson)[name], (right as MutableJson)[name]),
+  );
 }
 
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result: Json = typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
+  const result: MutableJson =
+    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete result[name];
     else result[name] = mergePatch(result[name], value);

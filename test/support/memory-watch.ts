@@ -2,7 +2,7 @@
 import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
-import { type MemoryApiStore, type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
+import { type MemoryApiStore, type RequestTarget, type StoreEvent, statusOf } from './memory-api-store.ts';
 
 type Item =
   | { readonly kind: 'line'; readonly line: string }
@@ -30,7 +30,7 @@ interface WatchingClient {
 
 export class MemoryWatch {
   readonly client: string;
-  readonly target: Target;
+  readonly target: RequestTarget;
   readonly fieldSelector: string | undefined;
   readonly #server: WatchedServer;
   readonly #signal: AbortSignal;
@@ -42,7 +42,7 @@ export class MemoryWatch {
   #over = false;
   onEnd: () => void = () => undefined;
 
-  constructor(server: WatchedServer, client: string, target: Target, request: WatchRequest) {
+  constructor(server: WatchedServer, client: string, target: RequestTarget, request: WatchRequest) {
     this.#server = server;
     this.client = client;
     this.target = target;

@@ -13,9 +13,9 @@ import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-i
  * Result of each member of a view. The operator never changes a `constant` result, but it changes a `changing` result
  * later, so no decision may contain that.
  */
-type Members<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
+type MemberResults<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
 
-const ledgerMembers: Members<LedgerView> = {
+const ledgerMembers: MemberResults<LedgerView> = {
   header: 'constant',
   size: 'constant',
   entry: 'constant',
@@ -23,7 +23,7 @@ const ledgerMembers: Members<LedgerView> = {
   open: 'constant',
 };
 
-const memberMembers: Members<MemberView> = {
+const memberMembers: MemberResults<MemberView> = {
   awaitsSweep: 'constant',
   comesFirst: 'constant',
   context: 'constant',
@@ -48,7 +48,7 @@ const memberMembers: Members<MemberView> = {
   unseenSinceMs: 'constant',
 };
 
-const listingMembers: Members<ListingView> = {
+const listingMembers: MemberResults<ListingView> = {
   completeSinceMs: 'constant',
   observes: 'constant',
   pageOf: 'constant',
@@ -88,7 +88,7 @@ export function checkedDecide(input: DecideInput, decideWith: typeof decide = de
 }
 
 /** Returns a view that only reads. Its results are frozen, and other properties than `members` throw. */
-function viewOf<View extends object>(view: View, members: Members<View>, changing: WeakSet<object>): View {
+function viewOf<View extends object>(view: View, members: MemberResults<View>, changing: WeakSet<object>): View {
   const result = (name: keyof View, value: unknown) => {
     const isCopied = members[name] === 'changing' && typeof value === 'object' && value !== null;
     if (!isCopied) return frozen(value);

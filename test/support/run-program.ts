@@ -8,7 +8,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-export interface ProgramOptions {
+export interface RunProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** The standard input of the program. */
   readonly input?: string | Uint8Array | undefined;
@@ -18,7 +18,7 @@ export interface ProgramOptions {
 export function runProgram(
   program: string,
   args: readonly string[],
-  { env = process.env, input = '' }: ProgramOptions = {},
+  { env = process.env, input = '' }: RunProgramOptions = {},
 ): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env });

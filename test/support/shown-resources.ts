@@ -7,17 +7,17 @@ import type { SearchExportScheduleStatus } from '../../src/api/generated/search-
 import type { AnyResource, KindName, ObjectMeta, ResourceOf } from '../../src/api/kinds.ts';
 import { applyDefaults } from '../../src/api/schemas.ts';
 
-type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
+type ShownStatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-interface Wanted<K extends KindName> {
+interface WantedResource<K extends KindName> {
   readonly kind: K;
   readonly name: string;
   readonly namespace?: string;
   readonly spec?: object;
-  readonly status?: StatusOf<K>;
+  readonly status?: ShownStatusOf<K>;
   readonly metadata?: Partial<ObjectMeta>;
 }
 
@@ -47,7 +47,7 @@ const minimalSpecs: { readonly [K in KindName]: object } = {
 };
 
 /** Returns a resource with the defaults of its CRD. */
-export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf<K> {
+export function shownResource<K extends KindName>(wanted: WantedResource<K>): ResourceOf<K> {
   const { kind, name, namespace = 'logging', spec = {}, status, metadata = {} } = wanted;
   const document = { apiVersion: 'logfleet.dev/v1alpha1', kind, spec: { ...minimalSpecs[kind], ...spec } };
   const { spec: complete } = applyDefaults(kind, document) as { readonly spec: object };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
-import { freePorts, type Kept, keep } from './kept-program.ts';
+import { freePorts, type KeptProgram, keep } from './kept-program.ts';
 
 const readyTimeoutMs = 180_000;
 const readyPollMs = 20;
@@ -18,7 +18,7 @@ export interface StoreCommand {
 
 export abstract class StoreProgram {
   readonly #directory: string;
-  #kept: Kept | undefined;
+  #kept: KeptProgram | undefined;
 
   /** @param name name of the store, which is part of its folder's name */
   protected constructor(name: string) {

@@ -14,7 +14,7 @@ export interface ToldEvent {
   readonly note: string;
 }
 
-export interface Told<S extends ToldStatus> {
+export interface ToldRecord<S extends ToldStatus> {
   readonly statuses: S[];
   readonly events: ToldEvent[];
   /**
@@ -25,7 +25,7 @@ export interface Told<S extends ToldStatus> {
 }
 
 /** Starts to record the statuses and Events of a resource. */
-export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): Told<S> {
+export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): ToldRecord<S> {
   const statuses: S[] = [];
   const events: ToldEvent[] = [];
   const before = api.onRequest;

@@ -55,7 +55,7 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-interface ConnectOptions {
+interface WorldConnection {
   readonly metrics?: Metrics;
   readonly isAlive?: () => boolean;
   /** List to which each new transport is added. */
@@ -94,7 +94,7 @@ export class ServiceWorld {
   }
 
   /** Connects to the simulated service. While `isAlive` returns false, no host can be reached. */
-  connect(options: ConnectOptions = {}) {
+  connect(options: WorldConnection = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
     const find = (origin: string) => (isAlive() && origin === serviceOrigin ? this.service : undefined);

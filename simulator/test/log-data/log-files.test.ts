@@ -13,7 +13,7 @@ const second = 1_000;
 const fromMs = Date.UTC(2026, 0, 1);
 const toMs = fromMs + 60 * second;
 
-type Line = Readonly<Record<string, unknown>>;
+type WrittenLine = Readonly<Record<string, unknown>>;
 
 /** Returns log data with one file for each text. The files are named `a.ndjson`, `b.ndjson` and so on. */
 function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
@@ -24,10 +24,10 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
   return files.data();
 }
 
-const ndjson = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+const ndjson = (lines: readonly WrittenLine[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 /** Returns log lines in random order. Many lines have equal times. */
-function variedLines(seed: number, count: number): Line[] {
+function variedLines(seed: number, count: number): WrittenLine[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);
   return Array.from({ length: count }, (_, index) => {
@@ -54,13 +54,13 @@ const sample = (fieldCase: FieldCase) => ({
 describeLogData('messages from files', sample('specified'));
 describeLogData('messages from files with names in lower case', sample('lower'));
 
-type Fields = Readonly<Record<string, string>>;
+type ReadFields = Readonly<Record<string, string>>;
 
-function mapsOf(data: LogData): readonly Fields[] {
+function mapsOf(data: LogData): readonly ReadFields[] {
   const search = data.search({ fromMs: 0, toMs: 10 * toMs, byReceiptTime: false }, everything);
   search.advance(0, Number.POSITIVE_INFINITY);
   const json = textOf(search.page(0, search.found, Number.POSITIVE_INFINITY, true));
-  return (JSON.parse(`[${json}]`) as { readonly map: Fields }[]).map(({ map }) => map);
+  return (JSON.parse(`[${json}]`) as { readonly map: ReadFields }[]).map(({ map }) => map);
 }
 
 describe('a line', () => {

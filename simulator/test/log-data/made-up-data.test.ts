@@ -79,10 +79,10 @@ function counting(options: Partial<MadeUpOptions>): (countedFromMs: number, coun
 const json = (options: Partial<MadeUpOptions>) =>
   textOf(searched(options, { fromMs, toMs }).page(0, infinite, infinite, true));
 
-type Fields = Readonly<Record<string, string>>;
+type MadeUpFields = Readonly<Record<string, string>>;
 
-const maps = (options: Partial<MadeUpOptions>): readonly Fields[] =>
-  (JSON.parse(`[${json(options)}]`) as { readonly map: Fields }[]).map(({ map }) => map);
+const maps = (options: Partial<MadeUpOptions>): readonly MadeUpFields[] =>
+  (JSON.parse(`[${json(options)}]`) as { readonly map: MadeUpFields }[]).map(({ map }) => map);
 
 describe('the number of messages', () => {
   const dense = [

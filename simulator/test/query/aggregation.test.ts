@@ -6,7 +6,7 @@ import { AggregationMemory } from '../../query/aggregation-memory.ts';
 import { parseQuery } from '../../query/query.ts';
 import { message } from './message.ts';
 
-type Fields = Readonly<Record<string, string>>;
+type RecordFields = Readonly<Record<string, string>>;
 
 function aggregationOf(text: string): Aggregation {
   const aggregation = parseQuery(text).aggregate?.();
@@ -14,7 +14,7 @@ function aggregationOf(text: string): Aggregation {
   return aggregation;
 }
 
-function tableOf(text: string, messages: readonly Fields[]): RecordTable {
+function tableOf(text: string, messages: readonly RecordFields[]): RecordTable {
   const { filter, transform } = parseQuery(text);
   const aggregation = aggregationOf(text);
   for (const fields of messages) {
@@ -26,7 +26,7 @@ function tableOf(text: string, messages: readonly Fields[]): RecordTable {
   return aggregation.table();
 }
 
-const messages: readonly Fields[] = [
+const messages: readonly RecordFields[] = [
   { _sourceHost: 'web-1', _size: '10', _raw: 'status=200', _messagetime: '60000' },
   { _sourceHost: 'web-2', _size: '20', _raw: 'status=500', _messagetime: '119999' },
   { _sourceHost: 'web-1', _size: '1.5', _raw: 'status=500', _messagetime: '120000' },
@@ -286,7 +286,7 @@ describe('an aggregation above its memory', () => {
 });
 
 /** Computes an aggregation in the simplest way, as the expected result. */
-function model(rows: readonly Fields[], keys: readonly string[]): readonly (readonly string[])[] {
+function model(rows: readonly RecordFields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));
   const records = [...groups].map(([id, members]) => {
     const sizes = members.flatMap(({ _size }) => (_size !== undefined && /^-?\d+$/.test(_size) ? [BigInt(_size)] : []));
@@ -324,8 +324,8 @@ describe('any rows in any groups', () => {
     fc.assert(
       fc.property(lots, groupings, (added, keys) => {
         const aggregation = aggregationOf(`* | ${functions}${keys.length > 0 ? ` by ${keys.join(', ')}` : ''}`);
-        for (const { row: fields, times } of added) aggregation.add(message(fields as Fields), times);
-        const rows = added.flatMap(({ row: fields, times }) => Array<Fields>(times).fill(fields as Fields));
+        for (const { row: fields, times } of added) aggregation.add(message(fields as RecordFields), times);
+        const rows = added.flatMap(({ row: fields, times }) => Array<RecordFields>(times).fill(fields as RecordFields));
         const expected = model(rows, keys);
         expect(aggregation.recordCount).toBe(expected.length);
         const records = aggregation.table().records;
@@ -343,8 +343,8 @@ describe('any rows in any groups', () => {
         const [one, other] = [aggregationOf(text), aggregationOf(text)];
         const ranked = added.map((lot) => ({ lot, rank: draws.next().value }));
         const shuffled = ranked.toSorted((left, right) => left.rank - right.rank).map(({ lot }) => lot);
-        for (const { row: fields, times } of added) one.add(message(fields as Fields), times);
-        for (const { row: fields, times } of shuffled) other.add(message(fields as Fields), times);
+        for (const { row: fields, times } of added) one.add(message(fields as RecordFields), times);
+        for (const { row: fields, times } of shuffled) other.add(message(fields as RecordFields), times);
         expect(other.table()).toEqual(one.table());
       }),
     );

@@ -31,7 +31,7 @@ const credentials = 'simulator:simulator-key';
 const jobs = '/v1/search/jobs';
 const pageUnder = '/messages?offset=0&limit=10000';
 
-interface Running {
+interface ServedSearch {
   readonly journal: readonly JournalEntry[];
   /** Sends a request for the search job of the test. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
@@ -41,7 +41,7 @@ interface Running {
   openPage(): Promise<IncomingMessage>;
 }
 
-async function start(logData: LogData, faults: Readonly<Record<string, FaultScenario>> = {}): Promise<Running> {
+async function start(logData: LogData, faults: Readonly<Record<string, FaultScenario>> = {}): Promise<ServedSearch> {
   const { caFile, cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
   const journal: JournalEntry[] = [];
   const scenario = {

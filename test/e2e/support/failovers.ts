@@ -77,13 +77,13 @@ function latencyOf(number: number): Latency {
 
 /** Waits until an operator replica holds the lease, and resolves to this replica. */
 async function leaderAmong(namespace: Namespace, replicas: readonly ReplicaPod[]): Promise<ReplicaPod> {
-  const holderOf = (lease: Lease) =>
+  const holderOf = (lease: HeldLease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);
   const leases = objectPath('leases', namespace.name, undefined);
-  const lease = await watchUntil<Lease>(leases, operatorLeaseName, (one) => holderOf(one) !== undefined);
+  const lease = await watchUntil<HeldLease>(leases, operatorLeaseName, (one) => holderOf(one) !== undefined);
   return holderOf(lease) as ReplicaPod;
 }
 
-interface Lease {
+interface HeldLease {
   readonly spec?: { readonly holderIdentity?: string };
 }

@@ -51,14 +51,14 @@ export function readReference(page: Buffer): Reference {
 
 const nothing: Reference = { rows: [], wrongAt: undefined, warning: undefined, fields: [], disagreement: undefined };
 
-interface Verdict {
+interface JsonVerdict {
   readonly isJson: boolean;
   /** Offset of the error that `JSON.parse` reports; undefined if the text is valid. */
   readonly wrongAt?: number;
 }
 
 /** Each character stands for one byte, so positions in the text are byte offsets. */
-function judge(text: Buffer): Verdict {
+function judge(text: Buffer): JsonVerdict {
   try {
     JSON.parse(text.toString('latin1'));
     return { isJson: true };
@@ -68,7 +68,7 @@ function judge(text: Buffer): Verdict {
   }
 }
 
-function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
+function disagreementOn(verdict: JsonVerdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
   // The tokenizer reports a number at the end of the text as incomplete, because more digits could follow.
   if (verdict.isJson)

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-interface Setting {
+interface FleetCommandSetting {
   readonly selector?: string;
   readonly flags?: Partial<Parameters<typeof fleetCommand>[1]>;
   readonly env?: Readonly<Record<string, string>>;
@@ -50,7 +50,13 @@ interface Setting {
   readonly isDown?: boolean;
 }
 
-async function fleet({ selector, flags = {}, env = variables, builds = [unused, older, newer], isDown }: Setting) {
+async function fleet({
+  selector,
+  flags = {},
+  env = variables,
+  builds = [unused, older, newer],
+  isDown,
+}: FleetCommandSetting) {
   const world = new ServiceWorld({
     scenario: { builds, groups, list: { hosted: true } },
     clock: new VirtualClock(undefined, settleFiles),

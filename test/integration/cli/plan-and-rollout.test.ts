@@ -11,7 +11,7 @@ const [old, older, target] = ['19.120-1', '19.100-1', '19.200-1'] as const;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-interface Case {
+interface PlannedRolloutCase {
   readonly groups: Scenario['groups'];
   readonly spec: object;
   readonly upgradeSeconds: number;
@@ -26,7 +26,7 @@ const zones = Object.fromEntries(
   ]),
 );
 
-const cases: Readonly<Record<string, Case>> = {
+const cases: Readonly<Record<string, PlannedRolloutCase>> = {
   'no stages': {
     groups: { web },
     spec: { strategy: { maxInProgress: 40, order: 'OldestVersionFirst' } },
@@ -117,7 +117,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-function worldOf({ groups, spec, upgradeSeconds, pageRows = 1_000 }: Case): World {
+function worldOf({ groups, spec, upgradeSeconds, pageRows = 1_000 }: PlannedRolloutCase): World {
   const world = new World({
     scenario: {
       builds: ['19.50-1', older, old, target],
@@ -203,7 +203,7 @@ describe('a plan and its rollout', () => {
   );
 
   test('counts the requests and the time of a message analysis', async () => {
-    const one = cases['a canary with a message analysis, and the rest'] as Case;
+    const one = cases['a canary with a message analysis, and the rest'] as PlannedRolloutCase;
     const world = worldOf(one);
     const outlook = await outlookOf(world, one.upgradeSeconds * 1_000);
     const { plan } = outlook;
@@ -231,7 +231,7 @@ describe('a plan and its rollout', () => {
     ['without stages', 'no stages', 7 * minuteMs, 'measured'],
     ['in small pages', 'no stages, by name, in small pages', 9 * minuteMs, 'measured'],
   ] as const)('plans the rest of a rollout: %s', async (_, name, atMs, source) => {
-    const one = cases[name] as Case;
+    const one = cases[name] as PlannedRolloutCase;
     const world = worldOf(one);
     const first = world.start();
     await world.clock.advance(atMs);

@@ -37,21 +37,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-interface Setting {
+interface SchedulePlanSetting {
   readonly output?: 'json' | 'table';
   readonly exitCode?: boolean;
   /** Status of the schedule that exists. */
   readonly status?: SearchExportScheduleStatus;
 }
 
-function plan(text: string, { output = 'json', exitCode = false, status }: Setting = {}) {
+function plan(text: string, { output = 'json', exitCode = false, status }: SchedulePlanSetting = {}) {
   const metadata = { name: 'hourly', namespace: 'logging', uid: 'a', creationTimestamp: '2026-10-01T00:00:00Z' };
   const found = status && ({ metadata, status } as SearchExportSchedule);
   const place = { ...nowhere, find: (async () => found) as PlanPlace['find'] };
   return runPlan({ folder, scenario, texts: [secret, text], flags: { output, exitCode }, open: async () => place });
 }
 
-async function documentOf(text: string, setting: Setting = {}) {
+async function documentOf(text: string, setting: SchedulePlanSetting = {}) {
   const { stdout, ...rest } = await plan(text, setting);
   const { schedules, changes } = JSON.parse(stdout);
   return { ...rest, changes, found: schedules[0] };

@@ -38,11 +38,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-interface Setting extends Omit<PlanSetting, 'folder' | 'scenario'> {
+interface PlanCase extends Omit<PlanSetting, 'folder' | 'scenario'> {
   readonly versions?: readonly string[];
 }
 
-function plan({ versions = [before], ...setting }: Setting) {
+function plan({ versions = [before], ...setting }: PlanCase) {
   const groups = { web: { count: 12, name: 'web-##', versions, timeZone: 'Europe/Berlin' } };
   return runPlan({ ...setting, folder, scenario: { builds: ['19.50-1', before, target], groups } });
 }

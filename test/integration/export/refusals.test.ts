@@ -10,13 +10,13 @@ import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
-type Status = keyof typeof reasons;
+type ExportRefusalStatus = keyof typeof reasons;
 
 /**
  * Starts an operator with one export. From 20 seconds after the start, the service refuses the given operation. If
  * `operation` is undefined, the service refuses all operations.
  */
-function refusing(status: Status, operation?: string, until?: string) {
+function refusing(status: ExportRefusalStatus, operation?: string, until?: string) {
   const operations = operation === undefined ? {} : { operations: [operation] };
   const end = until === undefined ? {} : { until };
   const fault = { kind: 'status', status, from: '20s', ...operations, ...end };

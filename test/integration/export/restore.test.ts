@@ -7,7 +7,7 @@ import { reasons } from '../../../src/api/conditions.ts';
 import { exportsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, hourMs, minuteMs } from './export-world.ts';
 
-interface Stored {
+interface BackedUpExport {
   readonly metadata: { readonly uid: string };
   readonly spec: object;
   readonly status: object;
@@ -15,14 +15,14 @@ interface Stored {
 
 async function restore({ world }: ExportWorld): Promise<void> {
   const path = `${exportsPath}/audit`;
-  const { metadata, spec, status } = world.api.get(path) as unknown as Stored;
+  const { metadata, spec, status } = world.api.get(path) as unknown as BackedUpExport;
   for (const replica of [...world.replicas]) replica.kill();
   world.api.remove(path);
   await world.clock.advance(minuteMs);
   const created = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExport', metadata: { name: 'audit' }, spec };
   world.api.create(exportsPath, created as never);
   world.api.patch(`${path}/status`, { status });
-  expect((world.api.get(path) as unknown as Stored).metadata.uid).not.toBe(metadata.uid);
+  expect((world.api.get(path) as unknown as BackedUpExport).metadata.uid).not.toBe(metadata.uid);
 }
 
 describe('an export that is restored with the status of its backup', () => {

@@ -1,10 +1,16 @@
 /** Simulates collectors that send messages, with an analyzed canary stage. */
-import { before, middle, rest, type Setting, staged, target } from './staged-world.ts';
+import { before, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };
 
 /** Creates 40 collectors that send messages, and a policy whose canary stage has a message analysis. */
-export function analyzed({ build = {}, analysis = {}, canary = {}, group = {}, ...setting }: Setting & Parts) {
+export function analyzed({
+  build = {},
+  analysis = {},
+  canary = {},
+  group = {},
+  ...setting
+}: StagedSetting & AnalyzedParts) {
   const web = { count: 40, version: before, messagesPerMinute: 20, ...group };
   const stages = [
     {
@@ -24,7 +30,7 @@ export function analyzed({ build = {}, analysis = {}, canary = {}, group = {}, .
   return { ...world, analysisNow, searches };
 }
 
-export interface Parts {
+export interface AnalyzedParts {
   readonly build?: object;
   readonly analysis?: object;
   readonly canary?: object;

@@ -4,7 +4,7 @@ import { policiesPath, type World } from '../../support/world.ts';
 
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
-export type Json = { readonly [name: string]: unknown };
+export type BackedUpFields = { readonly [name: string]: unknown };
 
 export class Backup {
   readonly #world: World;
@@ -37,9 +37,16 @@ export class Backup {
     const { api } = this.#world;
     for (const policy of this.#policies) {
       const path = `${policiesPath}/${policy.metadata.name}`;
-      const then = policy as unknown as { readonly metadata: Json; readonly spec: Json; readonly status?: Json };
+      const then = policy as unknown as {
+        readonly metadata: BackedUpFields;
+        readonly spec: BackedUpFields;
+        readonly status?: BackedUpFields;
+      };
       const now = api.get(path) as unknown as typeof then;
-      const annotations = patchTo((now.metadata.annotations ?? {}) as Json, (then.metadata.annotations ?? {}) as Json);
+      const annotations = patchTo(
+        (now.metadata.annotations ?? {}) as BackedUpFields,
+        (then.metadata.annotations ?? {}) as BackedUpFields,
+      );
       api.patch(path, { metadata: { annotations }, spec: patchTo(now.spec, then.spec) });
       api.patch(`${path}/status`, { status: patchTo(now.status ?? {}, then.status ?? {}) });
     }
@@ -51,7 +58,7 @@ function ledgersOf({ api }: World): readonly ApiObject[] {
 }
 
 /** JSON merge patch that turns `now` into `wanted`. */
-export function patchTo(now: Json, wanted: Json): Json {
+export function patchTo(now: BackedUpFields, wanted: BackedUpFields): BackedUpFields {
   const gone = Object.keys(now).filter((name) => !(name in wanted));
   const kept = Object.entries(wanted).map(([name, value]) => [name, patchOf(now[name], value)] as const);
   return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) };
@@ -61,6 +68,6 @@ function patchOf(now: unknown, wanted: unknown): unknown {
   return isObject(now) && isObject(wanted) ? patchTo(now, wanted) : wanted;
 }
 
-function isObject(value: unknown): value is Json {
+function isObject(value: unknown): value is BackedUpFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

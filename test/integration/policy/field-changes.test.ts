@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
-import { type Json, patchTo } from './backup.ts';
+import { type BackedUpFields, patchTo } from './backup.ts';
 
 const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
 const hourMs = 60 * minuteMs;
@@ -38,7 +38,7 @@ type Stands = 'stands' | 'goes on';
 
 interface Change {
   /** Fields of the spec whose values are changed. */
-  readonly to: Json;
+  readonly to: BackedUpFields;
   /**
    * Expected upgrades while the field has the changed value. `stands`: no upgrade starts. `goes on` (default): upgrades
    * continue.
@@ -50,15 +50,15 @@ interface Change {
   readonly retargets?: true;
 }
 
-const stagesTo = (...list: readonly object[]): Json => ({ strategy: { ...strategy, stages: list } });
-const analysisTo = (changed: object): Json => {
+const stagesTo = (...list: readonly object[]): BackedUpFields => ({ strategy: { ...strategy, stages: list } });
+const analysisTo = (changed: object): BackedUpFields => {
   const messages = { minRatio: '50%', duration: '5m', baseline: 'BeforeUpgrade', minMessages: 10, ...changed };
   const analyzed = { soakDuration: '20m', analysis: { messages } };
   return stagesTo({ ...canary, ...analyzed }, { ...linux, ...analyzed }, rest);
 };
-const selecting = (selector: object): Json => ({ selector });
+const selecting = (selector: object): BackedUpFields => ({ selector });
 const versionIs = (operator: string, value: string) => ({ key: 'collectorVersion', operator, values: [value] });
-const windowTo = (window: object): Json => ({ maintenance: { ...maintenance, windows: [window] } });
+const windowTo = (window: object): BackedUpFields => ({ maintenance: { ...maintenance, windows: [window] } });
 const freeze = { name: 'freeze', startTime: '2020-01-01T00:00:00Z', endTime: '2099-01-01T00:00:00Z' };
 
 const changes: Readonly<Record<string, Change>> = {
@@ -189,11 +189,13 @@ function rollout() {
     status: () => world.policy('production')?.status,
     tasks: () => snapshot().tasks,
     at: (version: string) => snapshot().collectors.filter((one) => one.version === version).length,
-    write: (spec: Json) => {
+    write: (spec: BackedUpFields) => {
       const wanted = Object.fromEntries(
         Object.entries({ ...base, ...spec }).filter(([, value]) => value !== undefined),
       );
-      world.api.patch(path, { spec: patchTo((world.api.get(path) as unknown as { spec: Json }).spec, wanted) });
+      world.api.patch(path, {
+        spec: patchTo((world.api.get(path) as unknown as { spec: BackedUpFields }).spec, wanted),
+      });
     },
   };
 }
@@ -238,13 +240,13 @@ describe.each([
   });
 });
 
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
+interface FieldSchema {
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
+  readonly items?: FieldSchema;
 }
 
 /** Paths of all spec fields that users can set. */
-function leavesOf({ properties, items }: Schema, path: string): readonly string[] {
+function leavesOf({ properties, items }: FieldSchema, path: string): readonly string[] {
   if (properties) {
     return Object.entries(properties).flatMap(([name, one]) => leavesOf(one, path === '' ? name : `${path}.${name}`));
   }
@@ -253,6 +255,6 @@ function leavesOf({ properties, items }: Schema, path: string): readonly string[
 
 test('every field of the CRD has a case in this file', () => {
   const crd = parse(readFileSync('crds/collector-version-policy.yaml', 'utf8'));
-  const { spec } = crd.spec.versions[0].schema.openAPIV3Schema.properties as Readonly<Record<string, Schema>>;
-  expect(Object.keys(changes).sort()).toEqual([...leavesOf(spec as Schema, '')].sort());
+  const { spec } = crd.spec.versions[0].schema.openAPIV3Schema.properties as Readonly<Record<string, FieldSchema>>;
+  expect(Object.keys(changes).sort()).toEqual([...leavesOf(spec as FieldSchema, '')].sort());
 });

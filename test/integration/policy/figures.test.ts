@@ -4,9 +4,9 @@ import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
-import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
+import { before, canary, hourMs, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
-type Status = CollectorVersionPolicyStatus;
+type PolicyStatus = CollectorVersionPolicyStatus;
 
 /**
  * Returns the number of failures at the start of a message, such as 11 for `11 failures in ...`. Returns NaN if the
@@ -44,7 +44,7 @@ describe('H3: a rollout that failures stopped', () => {
       stages: [{ name: 'all', maxFailures: 3, soakDuration: '0s' }],
       spec: { ...spec, failurePolicy: undefined },
     });
-    const told = recordTold<Status>(world.api, 'production');
+    const told = recordTold<PolicyStatus>(world.api, 'production');
     world.start();
     expect(await untilReason('RolloutStopped')).toBe(true);
     const atStop = failuresIn(world.ready('production')?.message);
@@ -105,7 +105,7 @@ describe('H3: while no upgrade starts', () => {
       spec: { strategy: { maxInProgress: 1000, order: 'Name' } },
       scenario: { upgrade: { duration: '30m' } },
     });
-    const told = recordTold<Status>(world.api, 'production');
+    const told = recordTold<PolicyStatus>(world.api, 'production');
     world.start();
     expect(await world.until(() => tasks().length >= 25, hourMs)).toBe(true);
     patch({ spec: { paused: true } });
@@ -133,7 +133,7 @@ describe('H3: versions and counts agree', () => {
       spec: { strategy: { maxInProgress: 4, order: 'Name' } },
       scenario: { upgrade: { duration: '20s..4m' }, ...(scenario as object) },
     });
-    const told = recordTold<Status>(world.api, 'production');
+    const told = recordTold<PolicyStatus>(world.api, 'production');
     world.start();
     expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
     await world.clock.advance(minuteMs);
@@ -163,7 +163,7 @@ describe('H3: versions and counts agree with the target version after an edit an
     world.replicas[0]?.kill();
     const version = isUnknown ? '19.999-9' : middle;
     patch({ spec: { target: { version }, allowDowngrade: true } });
-    const told = recordTold<Status>(world.api, 'production');
+    const told = recordTold<PolicyStatus>(world.api, 'production');
     world.start();
     await world.clock.advance(hourMs);
     if (!isUnknown) expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
@@ -198,7 +198,7 @@ describe('the estimated end of a rollout that waited for ten minutes', () => {
   const always = { schedule: '0 0 * * *', duration: '24h', timeZone: 'UTC' };
   const iso = (wallMs: number) => new Date(wallMs).toISOString();
 
-  test.each<[string, Setting, (fleet: Staged) => unknown, (fleet: Staged) => unknown]>([
+  test.each<[string, StagedSetting, (fleet: Staged) => unknown, (fleet: Staged) => unknown]>([
     [
       'for the end of a pause',
       {},

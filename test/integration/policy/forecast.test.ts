@@ -54,7 +54,7 @@ function times(found: readonly { readonly startMs: number; readonly endMs: numbe
   return found.map(({ startMs, endMs }) => [shown(startMs), shown(endMs)]);
 }
 
-interface Rollout {
+interface ForecastRollout {
   readonly count: number;
   readonly versions: number;
   readonly pageRows: number;
@@ -63,7 +63,7 @@ interface Rollout {
   readonly requestsPerSecond: number;
 }
 
-async function rollOut(rollout: Rollout): Promise<{ readonly totalMs: number; readonly requests: number }> {
+async function rollOut(rollout: ForecastRollout): Promise<{ readonly totalMs: number; readonly requests: number }> {
   const { count, pageRows, maxInProgress, upgradeSeconds, requestsPerSecond } = rollout;
   const target = '19.500-1';
   const versions = Array.from({ length: rollout.versions }, (_, index) => `19.${300 + index}-1`);
@@ -94,7 +94,7 @@ describe('compared with the operator', () => {
     upgradeSeconds: 180,
     requestsPerSecond: 4,
   };
-  test.each<Rollout>([
+  test.each<ForecastRollout>([
     usual,
     { ...usual, pageRows: 50, versions: 3 },
     { ...usual, maxInProgress: 1_000 },

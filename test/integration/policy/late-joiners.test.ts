@@ -1,11 +1,11 @@
 /** Tests late joiners, which are installed after a rollout completed. Their failures are counted separately (R5). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
+import { before, canary, hourMs, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
-async function complete(setting: Setting = {}) {
+async function complete(setting: StagedSetting = {}) {
   const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
   const { world, untilReason, tasks } = fleet;
   world.start();

@@ -6,7 +6,7 @@ import { World } from '../../support/world.ts';
 import { readText } from '../../unit/house/source-file.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { analyzed } from './analyzed-world.ts';
-import { before, hourMs, middle, type Setting, target } from './staged-world.ts';
+import { before, hourMs, middle, type StagedSetting, target } from './staged-world.ts';
 
 const silencing = { stopsShipping: 0.3 };
 
@@ -130,7 +130,7 @@ describe('a service that gives no reliable count', () => {
   const faulty = (fault: object) =>
     analyzed({
       build: silencing,
-      scenario: { faults: { search: { times: 40, ...fault } } } as Setting['scenario'] & object,
+      scenario: { faults: { search: { times: 40, ...fault } } } as StagedSetting['scenario'] & object,
     });
 
   test.each([

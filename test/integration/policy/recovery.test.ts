@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
-import { analyzed, type Parts } from './analyzed-world.ts';
-import { before, hourMs, middle, type Setting, target } from './staged-world.ts';
+import { type AnalyzedParts, analyzed } from './analyzed-world.ts';
+import { before, hourMs, middle, type StagedSetting, target } from './staged-world.ts';
 
 const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true };
 
-function rolledBack(setting: Setting & Parts = {}) {
+function rolledBack(setting: StagedSetting & AnalyzedParts = {}) {
   const world = analyzed({ build: { stopsShipping: 0.3 }, spec: rollback, ...setting });
   const recoveryNow = () => world.analysisNow()?.recovery;
   const untilChecked = () => world.world.until(() => recoveryNow()?.recovered !== undefined, 3 * hourMs);

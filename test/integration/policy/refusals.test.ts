@@ -11,13 +11,13 @@ import { minuteMs } from '../../unit/policy/builders.ts';
 import { hourMs, staged } from './staged-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
-type Status = keyof typeof reasons;
+type RefusalStatus = keyof typeof reasons;
 
 /**
  * Starts an operator. One minute later, the service begins to refuse the requests of `operation`, or all requests if
  * `operation` is undefined.
  */
-function refusing(status: Status, operation?: string, until?: string) {
+function refusing(status: RefusalStatus, operation?: string, until?: string) {
   const operations = operation === undefined ? {} : { operations: [operation] };
   const end = until === undefined ? {} : { until };
   const fault = { kind: 'status', status, from: '1m', ...operations, ...end };

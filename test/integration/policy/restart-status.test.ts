@@ -11,7 +11,7 @@ import { canary, hourMs, middle, rest, staged } from './staged-world.ts';
 const failing = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail' as const }] } };
 const stopsAtOnce = { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } };
 
-type Setting = NonNullable<Parameters<typeof staged>[0]>;
+type RestartSetting = NonNullable<Parameters<typeof staged>[0]>;
 type Staged = ReturnType<typeof staged>;
 
 function record({ world }: Staged, name = 'production') {
@@ -19,7 +19,7 @@ function record({ world }: Staged, name = 'production') {
 }
 
 /** Starts a policy with 10 collectors. Resolves when the policy's status has shown this reason for a minute. */
-async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
+async function reached(reason: string, setting: RestartSetting = {}): Promise<Staged> {
   const fleet = staged({ count: 10, ...setting });
   fleet.world.start();
   expect(await fleet.untilReason(reason)).toBe(true);
@@ -36,7 +36,7 @@ async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   return { before, told };
 }
 
-const settled: readonly [string, Setting][] = [
+const settled: readonly [string, RestartSetting][] = [
   ['AllUpdated', {}],
   ['RolloutStopped', { scenario: failing, spec: stopsAtOnce }],
   ['RolledBack', { scenario: failing, spec: { failurePolicy: { ...stopsAtOnce.failurePolicy, action: 'Rollback' } } }],

@@ -14,12 +14,12 @@ const stages = [
   { name: 'rest', soakDuration: '0s' },
 ] as const;
 
-interface Setting {
+interface RestoredFleetSetting {
   readonly groups?: Scenario['groups'];
   readonly spec?: object;
 }
 
-function fleet({ groups, spec = {} }: Setting = {}) {
+function fleet({ groups, spec = {} }: RestoredFleetSetting = {}) {
   const world = new World({
     scenario: {
       builds: [before, target, '19.150-1'],
@@ -57,13 +57,13 @@ function fleet({ groups, spec = {} }: Setting = {}) {
   };
 }
 
-type Fleet = ReturnType<typeof fleet>;
+type RestoredFleet = ReturnType<typeof fleet>;
 
 /**
  * Restores the backup. With `beneath`, the operator runs during the restore. With `between`, the operator is killed
  * before the restore, and started after it.
  */
-function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
+function restore({ world }: RestoredFleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();
     return;

@@ -11,13 +11,13 @@ const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', m
 const rollsBack = { maxFailures: 0, minSamples: 1, action: 'Rollback' } as const;
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 
-interface Setting {
+interface RuleSetting {
   readonly scenario?: Partial<Scenario>;
   readonly strategy?: object;
   readonly spec?: object;
 }
 
-function rollout({ scenario = {}, strategy = {}, spec = {} }: Setting = {}) {
+function rollout({ scenario = {}, strategy = {}, spec = {} }: RuleSetting = {}) {
   const world = new World({
     scenario: {
       builds: [before, middle, target, newest],

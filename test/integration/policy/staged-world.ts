@@ -6,7 +6,7 @@ import { minuteMs } from '../../unit/policy/builders.ts';
 export const [before, middle, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
 export const hourMs = 60 * minuteMs;
 
-export interface Setting {
+export interface StagedSetting {
   readonly count?: number;
   readonly scenario?: Partial<Scenario>;
   readonly stages?: readonly object[];
@@ -18,7 +18,7 @@ export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
 export const rest = { name: 'rest', soakDuration: '0s' };
 
 /** Creates 30 collectors, and a policy that upgrades them in two stages. */
-export function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
+export function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: StagedSetting = {}) {
   const world = new World({
     scenario: {
       builds: [before, middle, target],

@@ -1,13 +1,13 @@
 /** Tests a target that is replaced and set again. The operator keeps its results (R6). */
 import { describe, expect, test } from 'vitest';
 import { Backup } from './backup.ts';
-import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
+import { before, canary, hourMs, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 const stages = [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest];
 const spec = { allowDowngrade: true };
 
-function fleet(setting: Setting = {}) {
+function fleet(setting: StagedSetting = {}) {
   const world = staged({ stages, spec, ...setting });
   const { patch, tasks } = world;
   return {

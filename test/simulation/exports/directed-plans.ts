@@ -16,13 +16,13 @@ const hourMs = 60 * minuteMs;
 const toMs = historyStartMs - 24 * hourMs;
 const fromMs = toMs - hourMs;
 
-interface Direction {
+interface ExportDirection {
   readonly messages?: (chance: Chance) => readonly PlannedMessage[];
   readonly search?: SearchScenario;
   readonly more?: (chance: Chance, plan: ExportHistoryPlan) => Partial<ExportHistoryPlan>;
 }
 
-const directions: Readonly<Record<string, Direction>> = {
+const directions: Readonly<Record<string, ExportDirection>> = {
   /** Two processes run the same export and commit the same intervals. */
   raced: {
     more: (chance) => ({

@@ -26,7 +26,7 @@ import { TellingService } from './telling-service.ts';
 
 const longestPackingMs = 300;
 
-interface DueKill {
+interface KillAtEffect {
   effectsLeft: number;
   readonly named?: string;
   readonly when: 'before' | 'after';
@@ -45,7 +45,7 @@ export class ExportHistoryWorld {
   readonly #trace: ((line: string) => void) | undefined;
   readonly #journal: JournalEntry[] = [];
   readonly #processes = new Map<Seat, HistoryProcess>();
-  readonly #dueKills = new Map<HistoryProcess, DueKill>();
+  readonly #dueKills = new Map<HistoryProcess, KillAtEffect>();
   readonly #disturbances: string[] = [];
   readonly #starts: number[] = [];
   readonly #unheardCalls: string[] = [];
@@ -180,7 +180,7 @@ export class ExportHistoryWorld {
     });
   }
 
-  killAtEffect(seat: Seat, due: Omit<DueKill, 'effectsLeft'> & { readonly effect: number }): void {
+  killAtEffect(seat: Seat, due: Omit<KillAtEffect, 'effectsLeft'> & { readonly effect: number }): void {
     const process = this.#processes.get(seat);
     if (process) this.#dueKills.set(process, { ...due, effectsLeft: due.effect });
   }

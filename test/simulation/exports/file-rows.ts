@@ -16,7 +16,7 @@ export async function rowsOfFiles(
 }
 
 /** Returns the rows of one file; for an unreadable file, a single row with the error message. */
-async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
+async function rowsIn(name: string, content: Uint8Array, textOf: (row: FileRow) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
   } catch (error) {
@@ -24,17 +24,17 @@ async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) 
   }
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type FileRow = Readonly<Record<string, unknown>>;
 
 export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-function rowText(row: Members): string {
+function rowText(row: FileRow): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }
 
-async function membersOf(name: string, content: Uint8Array): Promise<readonly Members[]> {
+async function membersOf(name: string, content: Uint8Array): Promise<readonly FileRow[]> {
   const format = name.slice(name.lastIndexOf('.') + 1);
   const inner = name.slice(0, name.lastIndexOf('.'));
   switch (format) {
@@ -43,7 +43,7 @@ async function membersOf(name: string, content: Uint8Array): Promise<readonly Me
     case 'zst':
       return membersOf(inner, zstdDecompressSync(content));
     case 'ndjson':
-      return linesOf(content).map((line) => JSON.parse(line) as Members);
+      return linesOf(content).map((line) => JSON.parse(line) as FileRow);
     case 'csv':
       return csvRows(linesOf(content));
     case 'parquet':
@@ -65,7 +65,7 @@ function linesOf(content: Uint8Array): string[] {
 /**
  * Splits CSV lines at commas. No cell is quoted, because the simulated messages contain no comma, quote or line break.
  */
-function csvRows([header = '', ...lines]: readonly string[]): readonly Members[] {
+function csvRows([header = '', ...lines]: readonly string[]): readonly FileRow[] {
   const names = header.split(',');
   return lines.map((line) => {
     const cells = line.split(',');

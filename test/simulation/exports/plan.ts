@@ -6,7 +6,7 @@ import { Chance } from '../chance.ts';
 import { type ApiFaultPlan, planApiFaults } from '../planned-faults.ts';
 import { type ExportAction, planActions } from './planned-actions.ts';
 import { type AggregationPlan, operatorsOf, planAggregation } from './planned-aggregation.ts';
-import { type CorpusPlan, planCorpus, type Scope } from './planned-corpus.ts';
+import { type CorpusPlan, planCorpus, type QueryScope } from './planned-corpus.ts';
 import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
@@ -18,7 +18,7 @@ export interface ExportHistoryPlan {
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
   /** Part of the export's query that selects messages. */
-  readonly scope: Scope;
+  readonly scope: QueryScope;
   /** Aggregation whose result is exported; undefined if the export contains messages. */
   readonly aggregation: AggregationPlan | undefined;
   /** Row limit that the query itself contains. The export cannot split such a query by time (E8). */
@@ -129,7 +129,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
-  const scope = queryLimit === undefined ? chance.one<Scope>(['*', '*', 'app', '* | where _size > 12']) : '*';
+  const scope = queryLimit === undefined ? chance.one<QueryScope>(['*', '*', 'app', '* | where _size > 12']) : '*';
   const plan: ExportHistoryPlan = {
     ...{ seed, isWhole, apiFaults, scope, queryLimit },
     areWorkers: !isWhole && new Chance(seed ^ 0x70b5).happens(0.5),

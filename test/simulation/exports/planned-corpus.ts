@@ -2,7 +2,7 @@
 import type { Chance } from '../chance.ts';
 
 /** Messages that an export selects. */
-export type Scope = '*' | 'app' | '* | where _size > 12';
+export type QueryScope = '*' | 'app' | '* | where _size > 12';
 
 export interface CorpusPlan {
   /** All planned messages, in no order. */
@@ -77,9 +77,9 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
   };
 }
 
-type Shape = 'even' | 'bursts' | 'heavy' | 'narrow';
+type TimeShape = 'even' | 'bursts' | 'heavy' | 'narrow';
 
-function momentOf(chance: Chance, shape: Shape, centers: readonly number[], options: CorpusOptions): number {
+function momentOf(chance: Chance, shape: TimeShape, centers: readonly number[], options: CorpusOptions): number {
   const { fromMs, toMs } = options;
   // Some messages are exactly at the ends of the time range, or just outside.
   if (chance.happens(0.03)) return chance.one([fromMs - 1, fromMs, toMs - 1, toMs, toMs + 1]);
@@ -127,7 +127,7 @@ export interface WantedMessages {
   readonly fromMs: number;
   readonly toMs: number;
   readonly byReceiptTime: boolean;
-  readonly scope: Scope;
+  readonly scope: QueryScope;
   readonly settleMs: number;
 }
 
@@ -141,7 +141,7 @@ export function isInTime(
   return timeMs >= fromMs && timeMs < toMs && isMeant(scope, raw) && searchableMs <= timeMs + settleMs;
 }
 
-function isMeant(scope: Scope, raw: string): boolean {
+function isMeant(scope: QueryScope, raw: string): boolean {
   switch (scope) {
     case '*':
       return true;

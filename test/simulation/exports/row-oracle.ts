@@ -34,7 +34,7 @@ function recordViolations(
   const searches = history.searches.filter((search) => mayBeOf(search, record, atMs));
   const { query, queryLimit } = history.plan;
   const whole = searches.filter((search) => search.query === query).toReversed();
-  let nearest: Difference | undefined;
+  let nearest: RowDifference | undefined;
   for (const search of whole) {
     // A period in which a count query found no rows need not be searched.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
@@ -85,14 +85,14 @@ function isDivided(
   });
 }
 
-interface Difference {
+interface RowDifference {
   readonly missing: number;
   readonly extra: number;
   readonly example: string;
 }
 
 /** Returns how the rows differ from the expected rows; undefined if they are equal. */
-function differenceOf(expected: readonly LiveMessage[], rows: readonly string[]): Difference | undefined {
+function differenceOf(expected: readonly LiveMessage[], rows: readonly string[]): RowDifference | undefined {
   const wanted = new Set(expected.map(keyOf));
   if ([...wanted].sort().join('\n') === rows.toSorted().join('\n')) return undefined;
   const missing = [...wanted].filter((row) => !rows.includes(row));

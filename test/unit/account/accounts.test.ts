@@ -22,7 +22,7 @@ const path: Path = { origin: 'https://a.test', probe: async () => {} };
 
 const rejection = () => failure('stall', 'service.unauthorized', 'was answered 401');
 
-class World {
+class AccountsWorld {
   readonly clock = new VirtualClock();
   readonly secrets = new Map<string, Record<string, string>>();
   readonly connected: ConnectionSettings[] = [];
@@ -65,8 +65,8 @@ class World {
   }
 
   /** Replaces the Secret by environment variables. */
-  static withVariables(members?: Record<string, string>): World {
-    const world = new World(members);
+  static withVariables(members?: Record<string, string>): AccountsWorld {
+    const world = new AccountsWorld(members);
     world.takesVariables = true;
     return world;
   }
@@ -110,13 +110,16 @@ class World {
 
 describe('identity', () => {
   test('a service is identified by its normalised address, and an account also by its access id', async () => {
-    const { serviceId, id } = await new World({ ...good, baseURL: ' https://API.example.com:443/api/\n' }).resolve();
+    const { serviceId, id } = await new AccountsWorld({
+      ...good,
+      baseURL: ' https://API.example.com:443/api/\n',
+    }).resolve();
     expect(serviceId).toBe('https://api.example.com/api');
     expect(id).toBe('https://api.example.com/api id');
   });
 
   test('collector and search operations share a connection and a budget', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const { service, searches } = await world.resolve();
     expect(service).toBe(world.service);
     expect(searches).toBe(world.searches);
@@ -124,7 +127,7 @@ describe('identity', () => {
   });
 
   test('equal Secrets share an account across namespaces', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const other = { namespace: 'audit', name: 'other' };
     world.write({ ...good, accessKey: 'canary-key\n' }, other);
     expect(await world.resolve(other)).toBe(await world.resolve());
@@ -132,7 +135,7 @@ describe('identity', () => {
   });
 
   test('the members of the Secret reach the client', async () => {
-    const world = new World({ ...good, allowedHosts: 'eu.example.com, https://us.example.com:8443/api' });
+    const world = new AccountsWorld({ ...good, allowedHosts: 'eu.example.com, https://us.example.com:8443/api' });
     await world.resolve();
     const [settings] = world.connected;
     expect(settings).toMatchObject({
@@ -147,7 +150,7 @@ describe('identity', () => {
 
 describe('reading', () => {
   test('a Secret is read again after 60 s, and the account stays if the content is the same', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     await world.clock.advance(59_999);
     await world.resolve();
@@ -158,13 +161,13 @@ describe('reading', () => {
   });
 
   test('concurrent callers share one read', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     await Promise.all([world.resolve(), world.resolve(), world.resolve()]);
     expect(world.reads).toBe(1);
   });
 
   test('a changed Secret creates a new account, and the old account finishes its requests', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     world.write({ ...good, accessKey: 'another' });
     await world.clock.advance(60_000);
@@ -174,7 +177,7 @@ describe('reading', () => {
   });
 
   test('a new share of the rate applies immediately, also to earlier work', async () => {
-    const world = new World({ ...good, requestsPerSecond: '1' });
+    const world = new AccountsWorld({ ...good, requestsPerSecond: '1' });
     await world.clock.advance(62_000);
     await world.resolve();
     world.draining = Promise.withResolvers();
@@ -188,7 +191,7 @@ describe('reading', () => {
   });
 
   test('the share of a user without a Secret applies until its work has ended', async () => {
-    const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
+    const world = new AccountsWorld({ ...good, user: 'audit', requestsPerSecond: '1' });
     await world.clock.advance(62_000);
     await world.resolve();
     const [before] = world.connected;
@@ -202,7 +205,7 @@ describe('reading', () => {
   });
 
   test('a failed read keeps the known account', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     world.secrets.get = () => {
       throw new Error('the API server is away');
@@ -214,7 +217,7 @@ describe('reading', () => {
   });
 
   test('a corrected Secret is used at the next read, at most one read in five seconds (C2)', async () => {
-    const world = new World();
+    const world = new AccountsWorld();
     expect((await world.failure()).reason).toBe('SecretNotFound');
     world.write(good);
     await world.clock.advance(5_000);
@@ -222,7 +225,7 @@ describe('reading', () => {
   });
 
   test('an unused account is closed', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     await world.resolve();
     const other = { namespace: 'audit', name: 'other' };
     world.write({ ...good, accessId: 'id2' }, other);
@@ -232,7 +235,7 @@ describe('reading', () => {
   });
 
   test('closing destroys every connection', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     await world.resolve();
     await world.accounts.close();
     expect(world.closed).toHaveLength(1);
@@ -241,7 +244,7 @@ describe('reading', () => {
 
 describe('a rejected key', () => {
   test('is read again at once, and not sent to the service for 30 s, and then for ten minutes', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     for (const holdMs of [30_000, 600_000, 600_000]) {
       world.accounts.unauthorized(key, account, rejection());
@@ -255,7 +258,7 @@ describe('a rejected key', () => {
   });
 
   test('is sent again at once when a person asks', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     world.accounts.unauthorized(key, account, rejection());
     world.accounts.tryAgain(key);
@@ -265,7 +268,7 @@ describe('a rejected key', () => {
   });
 
   test('counts once for several requests at the same time, and once for each error', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     const [first, second] = [rejection(), rejection()];
     for (const error of [first, second, first]) world.accounts.unauthorized(key, account, error);
@@ -277,7 +280,7 @@ describe('a rejected key', () => {
   });
 
   test('counts as the first rejection again if the key was used for a minute without one', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const account = await world.resolve();
     world.accounts.unauthorized(key, account, rejection());
     await world.clock.advance(91_000);
@@ -286,14 +289,14 @@ describe('a rejected key', () => {
   });
 
   test('is replaced as soon as the Secret contains another key', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     world.accounts.unauthorized(key, await world.resolve(), rejection());
     world.write({ ...good, accessKey: 'mended' });
     await expect(world.resolve()).resolves.toBeDefined();
   });
 
   test('a late rejection of the former key has no effect', async () => {
-    const world = new World(good);
+    const world = new AccountsWorld(good);
     const before = await world.resolve();
     world.write({ ...good, accessKey: 'mended' });
     await world.clock.advance(60_000);
@@ -336,7 +339,7 @@ describe('an invalid Secret', () => {
   ];
 
   test.each(cases)('%s', async (_name, members, reason, says) => {
-    const world = new World(members);
+    const world = new AccountsWorld(members);
     const error = await world.failure();
     expect(error).toMatchObject({ reason, handling: { kind: 'stall' } });
     expect(error.message).toContain('logging/log-service');
@@ -346,7 +349,7 @@ describe('an invalid Secret', () => {
   });
 
   test('no Secret', async () => {
-    const error = await new World().failure();
+    const error = await new AccountsWorld().failure();
     expect(error.reason).toBe('SecretNotFound');
     expect(error.message).toContain('create it with the keys baseURL, accessId and accessKey');
   });
@@ -395,11 +398,11 @@ describe('messages name the environment variables that replace a Secret', () => 
   ];
 
   test.each(cases)('%s', async (_name, members, reason, message) => {
-    expect(await World.withVariables(members).failure()).toMatchObject({ reason, message });
+    expect(await AccountsWorld.withVariables(members).failure()).toMatchObject({ reason, message });
   });
 
   test('a key that the service rejects', async () => {
-    const world = World.withVariables(good);
+    const world = AccountsWorld.withVariables(good);
     world.accounts.unauthorized(key, await world.resolve(), rejection());
     expect((await world.failure()).message).toBe(
       'https://api.example.com/api refuses the credentials (401): check LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY',
@@ -407,7 +410,7 @@ describe('messages name the environment variables that replace a Secret', () => 
   });
 
   test.each(outcomes)('a request that ends with %s', async (outcome) => {
-    const world = World.withVariables(good);
+    const world = AccountsWorld.withVariables(good);
     await world.resolve();
     const names = world.connected[0]?.names;
     const failure = { outcome, address: 'https://api.example.com/api/v1', detail: 'https://eu.example.com/api' };

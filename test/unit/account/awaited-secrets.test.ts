@@ -8,7 +8,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 
-class World {
+class SecretsWorld {
   readonly clock = new VirtualClock();
   readonly stored = new Map<string, string>();
   readonly reads: string[] = [];
@@ -40,7 +40,7 @@ function failure(kind: 'stall' | 'backoff'): LogfleetError {
 
 describe('a Secret that is missing', () => {
   test('takes one read in five seconds for any number of waiters', async () => {
-    const world = new World();
+    const world = new SecretsWorld();
     for (let index = 0; index < 1_000; index++) await world.stall(`export ${index}`);
     expect(world.reads).toHaveLength(1);
     await world.clock.advance(60_000);
@@ -49,7 +49,7 @@ describe('a Secret that is missing', () => {
   });
 
   test('wakes all of its waiters once, within five seconds of its creation', async () => {
-    const world = new World();
+    const world = new SecretsWorld();
     await world.stall('one');
     await world.stall('two');
     await world.clock.advance(60_001);
@@ -63,7 +63,7 @@ describe('a Secret that is missing', () => {
   });
 
   test('is read for all of its waiters at once when it has changed', async () => {
-    const world = new World();
+    const world = new SecretsWorld();
     await world.stall('one');
     world.stored.set(key.name, 'key');
     await world.clock.advance(5_000);
@@ -73,7 +73,7 @@ describe('a Secret that is missing', () => {
   });
 
   test('is not read for a resource that has gone', async () => {
-    const world = new World();
+    const world = new SecretsWorld();
     await world.stall('one');
     world.secrets.leave('one');
     await world.clock.advance(60_000);
@@ -82,7 +82,7 @@ describe('a Secret that is missing', () => {
 });
 
 test('a change between the read of a resource and its waiting wakes the resource at once', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   await world.stall('one');
   const { changes } = world.secrets;
   world.stored.set(key.name, 'key');
@@ -92,7 +92,7 @@ test('a change between the read of a resource and its waiting wakes the resource
 });
 
 test('a Secret with a wrong value wakes its waiters when the value changes', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   world.stored.set(key.name, 'wrong');
   await world.stall('one');
   await world.clock.advance(30_000);
@@ -103,7 +103,7 @@ test('a Secret with a wrong value wakes its waiters when the value changes', asy
 });
 
 test('a Secret that may not be read wakes its waiters when it may be', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   world.stored.set(key.name, 'key');
   world.failure = failure('stall');
   await world.stall('one');
@@ -115,7 +115,7 @@ test('a Secret that may not be read wakes its waiters when it may be', async () 
 });
 
 test('an unreachable API server wakes no waiter', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   await world.stall('one');
   world.failure = failure('backoff');
   await world.clock.advance(30_000);
@@ -125,7 +125,7 @@ test('an unreachable API server wakes no waiter', async () => {
 });
 
 test('at most 20 reads a second look for changes, and every awaited Secret gets its turn', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   for (let index = 0; index < 400; index++) await world.stall(`export ${index}`, { ...key, name: `secret-${index}` });
   world.reads.length = 0;
   await world.clock.advance(30_000);
@@ -134,7 +134,7 @@ test('at most 20 reads a second look for changes, and every awaited Secret gets 
 });
 
 test('a read sent before a rejection does not count after it', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   world.stored.set(key.name, 'old');
   await world.secrets.get(key);
   world.stored.set(key.name, 'new');
@@ -144,7 +144,7 @@ test('a read sent before a rejection does not count after it', async () => {
 });
 
 test('a resource that waits long after its read is woken by the next read, once', async () => {
-  const world = new World();
+  const world = new SecretsWorld();
   const { changes } = world.secrets;
   await world.secrets.get(key);
   await world.clock.advance(20_000);

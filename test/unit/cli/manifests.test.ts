@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';
 import { recordingContext } from './recording-context.ts';
 
-interface Manifest {
+interface PrintedManifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly rules?: readonly object[];
@@ -13,13 +13,13 @@ interface Manifest {
   readonly spec?: any;
 }
 
-async function manifests(...flags: readonly string[]): Promise<readonly Manifest[]> {
+async function manifests(...flags: readonly string[]): Promise<readonly PrintedManifest[]> {
   const context = recordingContext();
   expect(await runProgram(['manifests', ...flags], context)).toBe(0);
   return [...parseAllDocuments(context.stdout.text)].map((document) => document.toJS({ maxAliasCount: -1 }));
 }
 
-const names = (all: readonly Manifest[], kind: string) =>
+const names = (all: readonly PrintedManifest[], kind: string) =>
   all
     .filter((each) => each.kind === kind)
     .map(({ metadata: { name, namespace } }) => (namespace === undefined ? name : `${namespace}/${name}`))

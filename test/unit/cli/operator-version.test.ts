@@ -11,14 +11,14 @@ import { recordingContext } from './recording-context.ts';
 
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
-interface Setting {
+interface VersionSetting {
   /** Versions of the operators by namespace. */
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly options?: VersionOptions;
   readonly refusal?: number;
 }
 
-async function print({ versions, options = {}, refusal }: Setting) {
+async function print({ versions, options = {}, refusal }: VersionSetting) {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(1) });
   for (const [namespace, version] of Object.entries(versions)) {

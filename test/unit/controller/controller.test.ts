@@ -8,7 +8,7 @@ import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from './counting-metrics.ts';
 
 /** Controller under test. Each test sets its resources, its leadership and the results of its reconciler. */
-class World {
+class ControllerWorld {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();
   readonly stop = new AbortController();
@@ -25,7 +25,11 @@ class World {
   #changeListener: (key: ResourceKey) => void = () => {};
   #leadershipListener: () => void = () => {};
 
-  constructor(names: string[], preset: Partial<Pick<World, 'inSync' | 'leads' | 'term' | 'answer'>> = {}, workers = 2) {
+  constructor(
+    names: string[],
+    preset: Partial<Pick<ControllerWorld, 'inSync' | 'leads' | 'term' | 'answer'>> = {},
+    workers = 2,
+  ) {
     this.names = names;
     Object.assign(this, preset);
     this.controller = new Controller({
@@ -97,7 +101,7 @@ function failure(handling: Handling): LogfleetError {
 
 describe('a controller', () => {
   test('reconciles existing and changed resources at once', async () => {
-    const world = new World(['a', 'b']);
+    const world = new ControllerWorld(['a', 'b']);
     await settle();
     expect(world.calls).toEqual(['logging/a', 'logging/b']);
     world.change('b');
@@ -107,7 +111,7 @@ describe('a controller', () => {
   });
 
   test('starts no reconcile while a change is being reported', async () => {
-    const world = new World([]);
+    const world = new ControllerWorld([]);
     world.change('a');
     expect(world.calls).toEqual([]);
     await settle();
@@ -115,7 +119,7 @@ describe('a controller', () => {
   });
 
   test('starts reconciles when the list of resources is complete, although no resource changes then', async () => {
-    const world = new World(['a'], { inSync: false });
+    const world = new ControllerWorld(['a'], { inSync: false });
     await settle();
     expect(world.calls).toEqual([]);
     world.inSync = true;
@@ -125,7 +129,7 @@ describe('a controller', () => {
   });
 
   test('waits for the first list', async () => {
-    const world = new World(['a'], { inSync: false });
+    const world = new ControllerWorld(['a'], { inSync: false });
     await settle();
     expect(world.calls).toEqual([]);
     world.inSync = true;
@@ -136,7 +140,7 @@ describe('a controller', () => {
 
   test('runs at most one reconcile per worker, and never two of one key', async () => {
     const gates = new Map(['a', 'b', 'c'].map((name) => [name, gate()]));
-    const world = new World(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? settled });
+    const world = new ControllerWorld(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? settled });
     await settle();
     world.change('a');
     await settle();
@@ -153,7 +157,7 @@ describe('a controller', () => {
   });
 
   test('reconciles again after the requested delay', async () => {
-    const world = new World(['a'], { answer: () => ({ delayMs: 5_000, settled: false }) });
+    const world = new ControllerWorld(['a'], { answer: () => ({ delayMs: 5_000, settled: false }) });
     await world.clock.advance(4_999);
     expect(world.calls.length).toBe(1);
     await world.clock.advance(1);
@@ -169,7 +173,7 @@ describe('a controller', () => {
     { handling: { kind: 'stall' }, outcome: 'stall', calls: 1, settles: true },
   ];
   test.each(handlings)('an error with outcome $outcome', async ({ handling, outcome, calls, settles }) => {
-    const world = new World(['a', 'other'], {
+    const world = new ControllerWorld(['a', 'other'], {
       answer: (name) => {
         if (name === 'a') throw failure(handling);
         return settled;
@@ -186,13 +190,13 @@ describe('a controller', () => {
   });
 
   test('shows zero internal errors before the first one, so that an alert sees the first one', () => {
-    const { metrics } = new World([]);
+    const { metrics } = new ControllerWorld([]);
     expect(metrics.values.get('logfleet_reconciles_total{test,bug}')).toBe(0);
   });
 
   test('continues after any thrown value, and a success resets the failures', async () => {
     const thrown: unknown[] = [new TypeError('no such method'), 'a text', undefined, failure({ kind: 'backoff' })];
-    const world = new World(['a'], {
+    const world = new ControllerWorld(['a'], {
       answer: () => {
         if (thrown.length > 0) throw thrown.shift();
         return settled;
@@ -209,7 +213,7 @@ describe('a controller', () => {
 
   test('a change ends the back-off', async () => {
     let failures = 5;
-    const world = new World(['a'], {
+    const world = new ControllerWorld(['a'], {
       answer: () => {
         if (failures-- > 0) throw failure({ kind: 'backoff' });
         return settled;
@@ -222,7 +226,7 @@ describe('a controller', () => {
   });
 
   test('a process that does not lead starts nothing, and reconciles all resources when it leads', async () => {
-    const world = new World(['a', 'b'], { leads: false, term: 0 });
+    const world = new ControllerWorld(['a', 'b'], { leads: false, term: 0 });
     world.change('a');
     await settle();
     expect(world.calls).toEqual([]);
@@ -234,7 +238,7 @@ describe('a controller', () => {
 
   test('the loss of leadership aborts reconciles in flight and starts no more', async () => {
     const held = gate();
-    const world = new World(['a', 'b', 'c'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a', 'b', 'c'], { answer: () => held.passed });
     await settle();
     world.lead(false);
     expect(world.signals.get('a')?.aborted).toBe(true);
@@ -250,7 +254,7 @@ describe('a controller', () => {
 
   test('a reconcile of an earlier term is aborted, even if the loss between the terms was not announced', async () => {
     const held = gate();
-    const world = new World(['a'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a'], { answer: () => held.passed });
     await settle();
     world.lead(true, 2);
     expect(world.signals.get('a')?.aborted).toBe(true);
@@ -262,7 +266,7 @@ describe('a controller', () => {
   });
 
   test('a lease that has expired by the local clock stops starts before the announcement', async () => {
-    const world = new World([]);
+    const world = new ControllerWorld([]);
     world.leads = false;
     world.change('a');
     await settle();
@@ -271,7 +275,7 @@ describe('a controller', () => {
 
   test('an aborted key of a deleted resource is reconciled in the next term', async () => {
     const held = gate();
-    const world = new World(['a'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a'], { answer: () => held.passed });
     await settle();
     world.names.length = 0;
     world.lead(false);
@@ -284,7 +288,7 @@ describe('a controller', () => {
 
   test('ends on request: nothing more starts, and reconciles in flight are aborted and awaited', async () => {
     const held = gate();
-    const world = new World(['a', 'b', 'c'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a', 'b', 'c'], { answer: () => held.passed });
     await settle();
     let ended = false;
     void world.ended.then(() => {
@@ -303,7 +307,7 @@ describe('a controller', () => {
   });
 
   test('a controller that is aborted before it runs ends', async () => {
-    const world = new World([]);
+    const world = new ControllerWorld([]);
     world.stop.abort();
     await world.ended;
     await expect(world.controller.run(world.stop.signal)).rejects.toMatchObject({ code: 'bug.assertion' });
@@ -312,7 +316,7 @@ describe('a controller', () => {
   test('has settled when each last result has settled, despite planned reconciles', async () => {
     const later: Result = { delayMs: 60_000, settled: true };
     let result: Result = { delayMs: 1_000, settled: false };
-    const world = new World(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
+    const world = new ControllerWorld(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
     let told = false;
     void world.controller.whenSettled().then(() => {
       told = true;
@@ -326,14 +330,14 @@ describe('a controller', () => {
   });
 
   test('has settled at once without resources', async () => {
-    const world = new World([]);
+    const world = new ControllerWorld([]);
     await world.controller.whenSettled();
     expect(world.calls).toEqual([]);
   });
 
   test('measures the duration of reconciles', async () => {
     const held = gate();
-    const world = new World(['a'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a'], { answer: () => held.passed });
     await world.clock.advance(3_000);
     held.open();
     await settle();

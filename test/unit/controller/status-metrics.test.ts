@@ -14,7 +14,7 @@ const ready = [condition('Ready', 'True', 'Exported')];
 const stalled = [condition('Ready', 'False', 'SecretNotFound'), condition('Stalled', 'True', 'SecretNotFound')];
 const atWork = [condition('Ready', 'False', 'Exporting'), condition('Reconciling', 'True', 'Exporting')];
 
-class World {
+class MetricsWorld {
   readonly metrics = new PrometheusMetrics();
   readonly resources = new Map<string, MeasuredResource>();
   listed = 0;
@@ -51,14 +51,14 @@ function countConditions({ conditions = [] }: NonNullable<MeasuredResource['stat
 }
 
 test('ten thousand resources are counted, and 200 of them have series', async () => {
-  const world = new World();
+  const world = new MetricsWorld();
   world.fill(10_000, ready);
   expect(await world.lines('logfleet_exports')).toEqual(['logfleet_exports{state="Ready",reason="Exported"} 10000']);
   expect(await world.shown()).toHaveLength(maxShown);
 });
 
 test('the most urgent resources have series, and the same resources in each metric', async () => {
-  const world = new World();
+  const world = new MetricsWorld();
   world.fill(1_000, ready);
   world.fill(maxShown - 2, stalled, 'stalled');
   world.fill(5, atWork, 'working');
@@ -69,7 +69,7 @@ test('the most urgent resources have series, and the same resources in each metr
 });
 
 test('a resource keeps its series until a more urgent resource needs it', async () => {
-  const world = new World();
+  const world = new MetricsWorld();
   world.fill(1_000, ready);
   const before = await world.shown();
   expect(await world.shown()).toEqual(before);
@@ -81,7 +81,7 @@ test('a resource keeps its series until a more urgent resource needs it', async 
 });
 
 test('resources without a status and deleted resources have no series', async () => {
-  const world = new World();
+  const world = new MetricsWorld();
   world.fill(10, undefined);
   expect(await world.shown()).toEqual([]);
   world.fill(10, ready);
@@ -91,7 +91,7 @@ test('resources without a status and deleted resources have no series', async ()
 });
 
 test('a scrape lists the resources once for all metrics', async () => {
-  const world = new World();
+  const world = new MetricsWorld();
   world.fill(10, ready);
   await world.metrics.render();
   expect(world.listed).toBe(1);

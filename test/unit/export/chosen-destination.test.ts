@@ -6,11 +6,11 @@ import type { ResourceKey } from '../../../src/host/host.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from './sample-view.ts';
 
-type Members = Readonly<Record<string, string>>;
+type StoreSecretMembers = Readonly<Record<string, string>>;
 
 class ChoiceWorld {
   readonly clock = new VirtualClock();
-  members: Members | undefined = { accessKeyId: 'id\n', secretAccessKey: ' key ' };
+  members: StoreSecretMembers | undefined = { accessKeyId: 'id\n', secretAccessKey: ' key ' };
   reads: string[] = [];
   standsIn = false;
   readonly #ambient: boolean;
@@ -91,7 +91,7 @@ describe('a store', () => {
     expect(world.reads).toEqual(['logging/store']);
   });
 
-  test.each<[string, Members | undefined, string]>([
+  test.each<[string, StoreSecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks a key', { accessKeyId: 'id' }, 'SecretIncomplete'],
     ['has an empty key', { accessKeyId: ' ', secretAccessKey: 'key' }, 'SecretIncomplete'],
@@ -144,13 +144,13 @@ describe('a store', () => {
 describe('a container of Azure Blob Storage', () => {
   const container = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
     exportOf({ destination: { azureBlob: { account: 'examplelogs', container: 'logs', insecure: false, ...more } } });
-  const chosen = async (members: Members | undefined) => {
+  const chosen = async (members: StoreSecretMembers | undefined) => {
     const world = new ChoiceWorld();
     world.members = members;
     return world.choice().current(container());
   };
 
-  test.each<[string, Members, object]>([
+  test.each<[string, StoreSecretMembers, object]>([
     [
       'a key',
       { accountName: 'examplelogs\n', accountKey: ' key ' },
@@ -179,7 +179,7 @@ describe('a container of Azure Blob Storage', () => {
     expect(texts(inner.credentials)).toEqual(texts(credentials as Record<string, unknown>));
   });
 
-  test.each<[string, Members | undefined, string]>([
+  test.each<[string, StoreSecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks the key', { accountName: 'examplelogs' }, 'SecretIncomplete'],
     ['has a connection string without credentials', { connectionString: 'AccountName=a' }, 'SecretIncomplete'],
@@ -207,7 +207,7 @@ describe('a bucket of Google Cloud Storage', () => {
     JSON.stringify({ type: 'service_account', client_email: 'a@example.com', private_key: 'pem', ...more });
   const bucket = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
     exportOf({ destination: { gcs: { bucket: 'logs', prefix: 'audit/', insecure: false, ...more } } });
-  const chosen = async (members: Members | undefined) => {
+  const chosen = async (members: StoreSecretMembers | undefined) => {
     const world = new ChoiceWorld();
     world.members = members;
     return world.choice().current(bucket());
@@ -226,7 +226,7 @@ describe('a bucket of Google Cloud Storage', () => {
     });
   });
 
-  test.each<[string, Members | undefined, string]>([
+  test.each<[string, StoreSecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks the key', { other: 'a' }, 'SecretIncomplete'],
     ['has a text that is no key', { serviceAccountKey: 'canary' }, 'SecretIncomplete'],

@@ -9,12 +9,12 @@ import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-se
 /** A test fails if its export needs more steps. */
 const mostSteps = 20_000;
 
-interface Outcome {
+interface CoveredExport {
   readonly destination: ToyDestination;
   readonly operators: readonly ToyOperator[];
 }
 
-function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCount: number): Outcome {
+function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCount: number): CoveredExport {
   const destination: ToyDestination = new Map();
   const random = seededRandom(seed);
   const operators = Array.from({ length: operatorCount }, () => new ToyOperator(world, plan, destination, random));
@@ -27,7 +27,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
+function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: CoveredExport): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];
   let fromMs = plan.boundariesMs[0] ?? 0;

@@ -14,13 +14,13 @@ import {
   repeatedOf,
 } from '../../../src/export/proof/digest.ts';
 
-interface Written {
+interface WrittenInterval {
   readonly fromMs: number;
   readonly toMs: number;
   readonly written: number;
 }
 
-function interval({ fromMs, toMs, written }: Written, more: Partial<CommitRecord> = {}): CommitRecord {
+function interval({ fromMs, toMs, written }: WrittenInterval, more: Partial<CommitRecord> = {}): CommitRecord {
   const figures = { received: written, written, outside: 0, duplicates: 0, left: 0 };
   const count = { rows: written, source: 'Job' as const };
   const own = { bytes: 10 * written, oldestMs: fromMs, newestMs: toMs - 1 };

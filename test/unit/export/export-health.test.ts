@@ -15,7 +15,7 @@ function input(more: Partial<ExportHealthInput> = {}, spec: object = {}): Export
   return { pausedBy: undefined, problem: undefined, view: viewOf(), limits, wording: resourceWording, ...more };
 }
 
-type Expected = readonly [ready: string, reason: string, others: string];
+type ExpectedHealth = readonly [ready: string, reason: string, others: string];
 
 const order = { segment: 0, fromMs: 0, toMs: 100 };
 const unproven = {
@@ -34,7 +34,7 @@ const bySearch = intervalOf(200, 300, 5);
 const flagged = intervalOf(0, 100, 5, { incomplete: { reason: 'CountDiffers' } });
 
 describe('the verdict', () => {
-  test.each<[string, ExportHealthInput, Expected]>([
+  test.each<[string, ExportHealthInput, ExpectedHealth]>([
     ['at work', input(), ['False', 'Exporting', 'Reconciling']],
     [
       'complete',

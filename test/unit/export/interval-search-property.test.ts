@@ -11,7 +11,7 @@ import type { DestinationCall } from '../../support/memory-destination.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 import { hour, SearchWorld, startMs } from './search-world.ts';
 
-interface Plan {
+interface SearchPlan {
   readonly seed: number;
   readonly count: number;
   readonly spanMs: number;
@@ -28,7 +28,7 @@ interface Plan {
   readonly trouble: number;
 }
 
-function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
+function makeMessages({ count, spanMs }: SearchPlan, random: Random): Message[] {
   return Array.from({ length: count }, (_, index) => {
     const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
     const received = at + Math.floor(random.next() * 3);
@@ -39,7 +39,7 @@ function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
 /** Time in seconds after which no request fails any more. */
 const troubleS = 600;
 
-function scenarioOf(plan: Plan): Scenario {
+function scenarioOf(plan: SearchPlan): Scenario {
   const probability = plan.trouble;
   const until = `${troubleS}s`;
   const faults: Record<string, FaultScenario> = {
@@ -63,7 +63,7 @@ function scenarioOf(plan: Plan): Scenario {
   };
 }
 
-function worldOf(plan: Plan): SearchWorld {
+function worldOf(plan: SearchPlan): SearchWorld {
   const random = seededRandom(plan.seed);
   const csv = { formulaGuard: true };
   const world = new SearchWorld({
@@ -105,7 +105,7 @@ function worldOf(plan: Plan): SearchWorld {
 
 const mostSearches = 500;
 
-async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRecord[]> {
+async function cover(world: SearchWorld, plan: SearchPlan): Promise<readonly CommitRecord[]> {
   const records: CommitRecord[] = [];
   let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
   for (let searches = 0; toMs > hour.fromMs; searches++) {
@@ -142,7 +142,7 @@ async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRec
   return records;
 }
 
-const plans: fc.Arbitrary<Plan> = fc.record({
+const plans: fc.Arbitrary<SearchPlan> = fc.record({
   seed: fc.nat(),
   count: fc.integer({ min: 0, max: 150 }),
   spanMs: fc.constantFrom(5, 300, 60_000, 3_600_000),

@@ -21,7 +21,7 @@ import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './
 /** Contents of the destination: each commit record with its rows, by the key of the record (E3). */
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
-type Reading = Extract<Verdict, { kind: 'read' }>;
+type ToyReading = Extract<Verdict, { kind: 'read' }>;
 type RunFacts = Omit<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'counted' | 'writtenFromMs'
@@ -150,7 +150,7 @@ export class ToyOperator {
     }
   }
 
-  #read(reading: Reading, facts: RunFacts, job: ToyJob, rows: readonly ToyRow[], mayUseBuckets: boolean) {
+  #read(reading: ToyReading, facts: RunFacts, job: ToyJob, rows: readonly ToyRow[], mayUseBuckets: boolean) {
     const { interval, byReceiptTime } = facts;
     const whole = reading.mayLeave && mayUseBuckets ? wholeBuckets(job.histogram, interval) : undefined;
     const oldestMs = rows.at(-1)?.messageTimeMs ?? interval.fromMs;

@@ -1,5 +1,5 @@
 /** Finds the parts of docs/service.md that no test in `test/contract/` mentions. */
-import type { SourceFile, SyntaxNode } from './source-file.ts';
+import type { ParsedSourceFile, SyntaxNode } from './source-file.ts';
 
 /** Last chapter of docs/service.md that specifies the service. The specification begins with chapter 1. */
 const lastChapter = 9;
@@ -64,7 +64,7 @@ export interface ContractCitations {
   readonly words: ReadonlySet<string>;
 }
 
-export function contractCitations(files: readonly SourceFile[]): ContractCitations {
+export function contractCitations(files: readonly ParsedSourceFile[]): ContractCitations {
   const titles: string[] = [];
   const sections = new Set<string>();
   const words = new Set<string>();

@@ -3,7 +3,7 @@
  * of them, because it leaves out lines that begin with a brace, and the lines of a template literal.
  */
 import { expect, test } from 'vitest';
-import { parseSource, pathsBelow, readText, type SourceFile, type SyntaxNode } from './source-file.ts';
+import { type ParsedSourceFile, parseSource, pathsBelow, readText, type SyntaxNode } from './source-file.ts';
 
 /** Maximum number of lines of a function, from its first line to its last one. */
 const mostLines = 50;
@@ -18,7 +18,7 @@ interface MeasuredFunction {
 }
 
 /** Returns all functions, methods, accessors and arrow functions of a file, with their numbers of lines. */
-function functionsOf(source: SourceFile): readonly MeasuredFunction[] {
+function functionsOf(source: ParsedSourceFile): readonly MeasuredFunction[] {
   const found: MeasuredFunction[] = [];
   source.walk((node, ancestors) => {
     if (!functionTypes.has(node.type)) return;
@@ -29,7 +29,7 @@ function functionsOf(source: SourceFile): readonly MeasuredFunction[] {
   return found;
 }
 
-function linesOf({ text }: SourceFile, { start, end }: SyntaxNode): number {
+function linesOf({ text }: ParsedSourceFile, { start, end }: SyntaxNode): number {
   return text.slice(start, Number(end)).split('\n').length;
 }
 

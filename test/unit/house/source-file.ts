@@ -24,7 +24,7 @@ export interface Import {
   readonly line: number;
 }
 
-export interface SourceFile {
+export interface ParsedSourceFile {
   /** Path from the project root, such as `src/base/clock.ts`. */
   readonly path: string;
   readonly text: string;
@@ -35,7 +35,7 @@ export interface SourceFile {
   lineOf(node: SyntaxNode): number;
 }
 
-export function parseSource(path: string, text: string): SourceFile {
+export function parseSource(path: string, text: string): ParsedSourceFile {
   const { program, comments, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
   const tree = program as unknown as SyntaxNode;
@@ -101,14 +101,14 @@ export function pathsBelow(folder: string, ending = '.ts'): string[] {
     .sort();
 }
 
-export function sourcesBelow(folder: string): readonly SourceFile[] {
+export function sourcesBelow(folder: string): readonly ParsedSourceFile[] {
   const known = sources.get(folder) ?? pathsBelow(folder).map((path) => parseSource(path, readText(path)));
   sources.set(folder, known);
   return known;
 }
 
 /** Parsed files by folder, because several tests read the same folder. */
-const sources = new Map<string, readonly SourceFile[]>();
+const sources = new Map<string, readonly ParsedSourceFile[]>();
 
 export function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');

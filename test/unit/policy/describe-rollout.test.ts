@@ -11,14 +11,14 @@ const rest = stage('rest');
 const nowMs = 10 * minuteMs;
 const time = '2026-11-01T00:00:00Z';
 
-interface Setting {
+interface DescribedSetting {
   readonly stages?: readonly Stage[];
   readonly header?: Partial<LedgerHeader>;
   readonly seen?: ChangedInput;
   readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
 }
 
-function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pending' }: Setting) {
+function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pending' }: DescribedSetting) {
   const entries = {
     pending: [],
     inProgress: [openEntry({ sinceMs: nowMs })],
@@ -41,7 +41,7 @@ describe('stages', () => {
   const stop: RolloutStop = { kind: 'failures', message: 'x', atMs: epochMs, stage: 'canary' };
   const asked = { ...rest, approval: 'Required' } as const;
 
-  test.each<[string, Setting, readonly [StageStatus['state'], StageStatus['state']]]>([
+  test.each<[string, DescribedSetting, readonly [StageStatus['state'], StageStatus['state']]]>([
     ['that starts', {}, ['Progressing', 'Pending']],
     ['under way', { first: 'inProgress', header: { stages: [record()] } }, ['Progressing', 'Pending']],
     [

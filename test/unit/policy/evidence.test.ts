@@ -26,13 +26,17 @@ const inStages = {
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
-interface Shown {
+interface ShownCollector {
   readonly version?: string;
   readonly alive?: boolean;
   readonly header?: Partial<LedgerHeader>;
 }
 
-function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: ChangedInput = {}) {
+function settled(
+  known: Entry,
+  { version = target, alive = true, header = underWay }: ShownCollector,
+  seen: ChangedInput = {},
+) {
   // Collector 2 has not been upgraded, so the rollout cannot complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));
   const parts = { spec: inStages, header, entries: [known], members: { canary: ['1'] } };
@@ -65,7 +69,7 @@ describe('an upgraded collector', () => {
     expect(tally).toEqual([3, 3]);
   });
 
-  test.each<[string, Entry, Shown]>([
+  test.each<[string, Entry, ShownCollector]>([
     ['that dies after its stage has ended', updated, { alive: false, header: over }],
     ['that dies in a rollout without stages', updated, { alive: false, header: { tally } }],
     ['U10: that another tool upgraded', endedEntry('updated', {}, { ...counted, used: 0 }), { alive: false }],
@@ -158,7 +162,7 @@ describe('a retry by a person', () => {
     expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
   });
 
-  test.each<[string, Entry, Shown, ChangedInput]>([
+  test.each<[string, Entry, ShownCollector, ChangedInput]>([
     [
       'an upgrade failed',
       openEntry(),

@@ -28,9 +28,9 @@ function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs 
 
 const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pending(), target, graceMs);
 
-type Place = 'candidates' | 'there' | 'underWay' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
+type RollbackPlace = 'candidates' | 'there' | 'underWay' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
 
-function placeOf(bench: PolicyBench): Place {
+function placeOf(bench: PolicyBench): RollbackPlace {
   const { candidates, there, underWay, rolledBack, left, offline } = plan(bench);
   if (candidates.length > 0) return 'candidates';
   if (there.length > 0) return 'there';
@@ -45,7 +45,7 @@ const backAfter = (kind: EndingKind, rest: Partial<Entry> = {}) =>
   endedEntry(kind, { toVersion: oldVersion }, { back: true, ...rest });
 
 describe('the state of each collector in a rollback', () => {
-  test.each<[string, Entry, Partial<Collector> | undefined, Place]>([
+  test.each<[string, Entry, Partial<Collector> | undefined, RollbackPlace]>([
     ['is at the target', updated(), {}, 'candidates'],
     ['died at the target, and is alive again', endedEntry('died'), {}, 'candidates'],
     ['left the target for another version', endedEntry('left'), { collectorVersion: newerVersion }, 'candidates'],

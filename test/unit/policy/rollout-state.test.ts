@@ -13,18 +13,18 @@ const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakD
 const canary = stage('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
 const rest = stage('rest');
 
-type Shown = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'inFlight' | 'gone';
+type ShownState = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'inFlight' | 'gone';
 
-const entries: { readonly [S in Shown]?: Entry } = {
+const entries: { readonly [S in ShownState]?: Entry } = {
   upgraded: endedEntry('updated', {}, { counted: { tally: 0, stage: 0 } }),
   dead: endedEntry('died', {}, { counted: { tally: 0, stage: 0 } }),
   failed: endedEntry('failed', {}, { used: 9, counted: { tally: 0, stage: 0 } }),
   inFlight: openEntry({ sinceMs: hourMs }),
 };
 
-interface Setting {
+interface StateSetting {
   /** Collectors with the ids 1 to n. Collectors 1 and 2 belong to the stage `canary`. */
-  readonly fleet: readonly Shown[];
+  readonly fleet: readonly ShownState[];
   readonly stages?: readonly Stage[];
   /** Fields that the ledger stores for the stage `canary`; undefined if the stage has not started. */
   readonly started?: Partial<StageRecord>;
@@ -37,9 +37,9 @@ interface Setting {
 
 const nowMs = 2 * hourMs;
 
-function benchOf({ fleet, stages = [canary, rest], started, header = {}, spec = {}, sweptMs = nowMs }: Setting) {
+function benchOf({ fleet, stages = [canary, rest], started, header = {}, spec = {}, sweptMs = nowMs }: StateSetting) {
   const shown = fleet.map((state, index) => [String(index + 1), state] as const);
-  const row = (id: string, state: Shown): Collector => {
+  const row = (id: string, state: ShownState): Collector => {
     const isThere = state === 'there' || state === 'upgraded' || state === 'dead';
     return collector(id, {
       ...(isThere && { collectorVersion: target }),
@@ -67,13 +67,13 @@ function benchOf({ fleet, stages = [canary, rest], started, header = {}, spec = 
   return bench;
 }
 
-const decision = (setting: Setting) => decided(benchOf(setting), { nowMs, ...setting.seen });
+const decision = (setting: StateSetting) => decided(benchOf(setting), { nowMs, ...setting.seen });
 const namesOf = ({ header }: Decision) => header.stages?.map(({ name }) => name) ?? [];
 const approved = (name: string) => ({ policy: { metadata: { annotations: { [annotations.approve]: name } } } });
 const rolloutId = `1-${target}`;
 
 describe('a stage starts', () => {
-  const two: Setting = { fleet: ['old', 'old', 'old'] };
+  const two: StateSetting = { fleet: ['old', 'old', 'old'] };
 
   test('with collectors that it chooses in the first decision in which an upgrade may start', () => {
     expect(decision(two)).toMatchObject({ started: ['1', '2'], post: [] });
@@ -106,7 +106,7 @@ describe('a stage starts', () => {
 
   test('only with collectors: otherwise it waits for a person', () => {
     const empty = stage('empty', { selector: { matchNames: ['none'] } });
-    const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
+    const setting: StateSetting = { fleet: ['old'], stages: [empty, rest] };
     const { gate, health, settled } = decision(setting);
     expect(gate?.waitsFor).toMatch(
       /^a collector that stage empty can upgrade: to skip this empty stage, approve it or remove/,
@@ -144,7 +144,7 @@ describe('a stage starts', () => {
 });
 
 describe('an active stage', () => {
-  test.each<[string, Setting, string | undefined]>([
+  test.each<[string, StateSetting, string | undefined]>([
     ['waits for its members', { fleet: ['upgraded', 'old', 'old'], started: {} }, 'the end of stage canary'],
     [
       'waits for upgrades in flight',
@@ -234,7 +234,7 @@ describe('an active stage', () => {
 describe('an inconclusive stage', () => {
   const failures = { maxFailures: 5 };
 
-  test.each<[string, readonly Shown[], string]>([
+  test.each<[string, readonly ShownState[], string]>([
     ['whose collectors failed', ['failed', 'failed', 'there'], 'the service still lists 2 of them'],
     ['whose collectors are no longer listed', ['gone', 'gone', 'there'], 'the service lists none of them any more'],
     ['whose collectors are offline', ['away', 'away', 'there'], 'the service still lists 2 of them'],
@@ -251,7 +251,7 @@ describe('an inconclusive stage', () => {
     expect(decision({ fleet: ['gone', 'gone', 'there'], started }).header.stop?.kind).toBe('inconclusive');
   });
 
-  const stopped: Setting = {
+  const stopped: StateSetting = {
     fleet: ['failed', 'failed', 'old', 'there'],
     started: failures,
     header: { stop: { kind: 'inconclusive', message: 'x', stage: 'canary', atMs: epochMs } },
@@ -299,7 +299,7 @@ describe('failures', () => {
     failurePolicy: { maxFailures: 0, minSamples: 1, action },
   });
   const one = { tally: { number: 0, finished: 2, failed: 1 } };
-  const setting: Setting = { fleet: ['upgraded', 'failed', 'old'], started: {}, header: one };
+  const setting: StateSetting = { fleet: ['upgraded', 'failed', 'old'], started: {}, header: one };
 
   test.each([
     ['Pause', 'failures'],

@@ -246,7 +246,7 @@ describe('decideSchedule', () => {
     const steps = fc.array(fc.record({ kind: fc.constantFrom(...stepKinds), pick: fc.nat(1_000) }), { maxLength: 120 });
     fc.assert(
       fc.property(steps, fc.constantFrom('NewestFirst' as const, 'OldestFirst' as const), (list, backfillOrder) => {
-        const world = new World(backfillOrder);
+        const world = new ScheduleModel(backfillOrder);
         for (const { kind, pick } of list) world.step(kind, pick);
         world.finish();
       }),
@@ -266,7 +266,7 @@ const schedules = ['0 * * * *', '0 0 * * *', '*/30 * * * *', '15 */5 * * *'].map
 );
 
 /** Model of a schedule: its settings, runs, gaps and records. Random events change them. */
-class World {
+class ScheduleModel {
   #nowMs = midnightMs;
   #isPaused = false;
   #settings: ScheduleSettings;

@@ -34,13 +34,13 @@ afterEach(async () => {
   await ended;
 });
 
-interface Asked {
+interface PageServerRequest {
   readonly path?: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function ask({ path = '/', method = 'GET', headers = {} }: Asked) {
+function ask({ path = '/', method = 'GET', headers = {} }: PageServerRequest) {
   return new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
       const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (answer) => {

@@ -3,15 +3,15 @@ import { expect, test } from 'vitest';
 import { type LogFields, silentLogger } from '../../../../src/base/log.ts';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
-import { clientOf, createPolicy, createWorld, ownerOf, surroundings, type World } from './world.ts';
+import { clientOf, createPolicy, createWorld, type KubernetesWorld, ownerOf, surroundings } from './world.ts';
 
-interface Setting {
-  readonly world: World;
+interface RecorderSetting {
+  readonly world: KubernetesWorld;
   readonly recorder: EventRecorder;
   readonly owner: OwnerRef;
 }
 
-function setting(): Setting {
+function setting(): RecorderSetting {
   const world = createWorld();
   const recorder = new EventRecorder({ ...surroundings(world), client: clientOf(world), identity: 'operator-0' });
   return { world, recorder, owner: ownerOf(createPolicy(world, 'production')) };
@@ -24,7 +24,7 @@ interface KubeEvent {
   readonly [member: string]: unknown;
 }
 
-function events({ world }: Setting): readonly KubeEvent[] {
+function events({ world }: RecorderSetting): readonly KubeEvent[] {
   return world.server.store.objects('events.k8s.io/v1/events') as unknown as KubeEvent[];
 }
 

@@ -10,7 +10,7 @@ import {
   soleLeadership,
 } from '../../../../src/host/kubernetes/lease.ts';
 import type { MemoryApiClient } from '../../../support/memory-api-server.ts';
-import { createWorld, ProcessClock, surroundings, type World } from './world.ts';
+import { createWorld, type KubernetesWorld, ProcessClock, surroundings } from './world.ts';
 
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
@@ -25,7 +25,7 @@ class LeaseCandidate {
   readonly clock: ProcessClock;
   readonly election: LeaseElection;
 
-  constructor(world: World, name: string, seed: number) {
+  constructor(world: KubernetesWorld, name: string, seed: number) {
     this.api = world.server.client(name);
     this.clock = new ProcessClock(world.clock);
     const around = { ...surroundings(world, this.clock), random: seededRandom(seed) };
@@ -56,7 +56,7 @@ class LeaseCandidate {
   }
 }
 
-async function pair(): Promise<{ world: World; first: LeaseCandidate; second: LeaseCandidate }> {
+async function pair(): Promise<{ world: KubernetesWorld; first: LeaseCandidate; second: LeaseCandidate }> {
   const world = createWorld();
   const [first, second] = [new LeaseCandidate(world, 'first', 1), new LeaseCandidate(world, 'second', 2)];
   first.election.start();
@@ -66,7 +66,7 @@ async function pair(): Promise<{ world: World; first: LeaseCandidate; second: Le
   return { world, first, second };
 }
 
-function holder(world: World): string {
+function holder(world: KubernetesWorld): string {
   const spec = world.server.get(path)?.spec as { holderIdentity: string } | undefined;
   return spec?.holderIdentity.split('_')[0] ?? 'no lease';
 }

@@ -11,31 +11,31 @@ import {
   codeOf,
   createPolicy,
   createWorld,
+  type KubernetesWorld,
   ownerOf,
   policies,
   resolved,
   surroundings,
-  type World,
 } from './world.ts';
 
-interface Setting {
-  readonly world: World;
+interface LedgerStoreSetting {
+  readonly world: KubernetesWorld;
   readonly store: KubernetesLedgerStore;
   readonly owner: OwnerRef;
 }
 
-function setting(): Setting {
+function setting(): LedgerStoreSetting {
   const world = createWorld({ garbageCollectionMs: 1_000 });
   const store = new KubernetesLedgerStore({ client: clientOf(world) });
   return { world, store, owner: ownerOf(createPolicy(world, 'production')) };
 }
 
-function ledgers(world: World): readonly ApiObject[] {
+function ledgers(world: KubernetesWorld): readonly ApiObject[] {
   return world.server.store.objects('logfleet.dev/v1alpha1/ledgers');
 }
 
 async function write(
-  { world, store, owner }: Setting,
+  { world, store, owner }: LedgerStoreSetting,
   shard: string,
   content: string,
   expected?: string,
@@ -43,7 +43,7 @@ async function write(
   return resolved(world, store.write(owner, shard, content, expected, `all of ${shard}`));
 }
 
-async function read({ world, store, owner }: Setting, shard: string): Promise<LedgerShard | undefined> {
+async function read({ world, store, owner }: LedgerStoreSetting, shard: string): Promise<LedgerShard | undefined> {
   return resolved(world, store.read(owner, shard));
 }
 
@@ -180,7 +180,7 @@ test('an API server without the kind is reported, for the list and for a write',
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-function started(leading = { term: 1 }, allNamespaces = true): Setting {
+function started(leading = { term: 1 }, allNamespaces = true): LedgerStoreSetting {
   const { world, owner } = setting();
   const client = clientOf(world);
   const leadership = { term: () => leading.term };
@@ -192,7 +192,7 @@ function started(leading = { term: 1 }, allNamespaces = true): Setting {
  * Returns the requests since the last call that read Ledgers: `list` for a list, or the last part of a Ledger's name
  * for a single Ledger.
  */
-function requestsOf({ world: { server } }: Setting): readonly string[] {
+function requestsOf({ world: { server } }: LedgerStoreSetting): readonly string[] {
   return server.requests
     .splice(0)
     .filter(({ method }) => method === 'GET')

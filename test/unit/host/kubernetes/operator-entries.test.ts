@@ -7,7 +7,7 @@ import { seededRandom } from '../../../../src/base/random.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
-import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
+import { createPolicy, createWorld, type KubernetesWorld, policies, surroundings } from './world.ts';
 
 class InstalledOperator {
   readonly host: KubernetesHost;
@@ -18,7 +18,7 @@ class InstalledOperator {
   readonly gauges = new Map<string, number>();
   readonly #source;
 
-  constructor(world: World, namespace: string, namespaces: 'all' | readonly string[] = 'all') {
+  constructor(world: KubernetesWorld, namespace: string, namespaces: 'all' | readonly string[] = 'all') {
     const gauge = (name: string) => ({
       set: (_labels: object, value: number) => void this.gauges.set(name, value),
       remove() {},
@@ -56,12 +56,16 @@ class InstalledOperator {
   }
 }
 
-function stored(world: World, name = 'production') {
+function stored(world: KubernetesWorld, name = 'production') {
   const policy = world.server.get(resourcePath(policies, 'logging', name));
   return (policy as unknown as CollectorVersionPolicy).status;
 }
 
-async function twoInstallations(): Promise<{ world: World; first: InstalledOperator; second: InstalledOperator }> {
+async function twoInstallations(): Promise<{
+  world: KubernetesWorld;
+  first: InstalledOperator;
+  second: InstalledOperator;
+}> {
   const world = createWorld();
   createPolicy(world, 'production');
   const first = new InstalledOperator(world, 'zz-first');

@@ -15,11 +15,11 @@ import {
   createPolicy,
   createWorld,
   hostOf,
+  type KubernetesWorld,
   policies,
   resolved,
   retarget,
   surroundings,
-  type World,
 } from './world.ts';
 
 const healMs = 30_000;
@@ -33,7 +33,7 @@ function targetOf(host: KubernetesHost, name = 'production', namespace = 'loggin
 
 async function followed(
   namespaces: 'all' | readonly string[] = 'all',
-): Promise<{ world: World; host: KubernetesHost }> {
+): Promise<{ world: KubernetesWorld; host: KubernetesHost }> {
   const world = createWorld();
   createPolicy(world, 'production');
   const host = hostOf(world, namespaces);
@@ -304,7 +304,7 @@ test('an idle operator sends only watches, lease renewals, and a list every ten 
 });
 
 describe('kinds', () => {
-  const listed = (world: World, plural: string) =>
+  const listed = (world: KubernetesWorld, plural: string) =>
     world.server.requests.filter(({ path }) => path.startsWith(`/apis/logfleet.dev/v1alpha1/${plural}`));
 
   test('neither lists nor waits for kinds that nobody reads', async () => {

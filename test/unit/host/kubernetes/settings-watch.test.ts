@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { settingsName } from '../../../../src/api/operator-settings.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import { createPolicy, createWorld, hostOf, policies, type World } from './world.ts';
+import { createPolicy, createWorld, hostOf, type KubernetesWorld, policies } from './world.ts';
 
 const namespace = 'logfleet-system';
 const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -10,17 +10,23 @@ const place = `the ConfigMap ${settingsName} in namespace ${namespace}`;
 /** Maximum time in ms after which a broken or silent watch is replaced. */
 const healMs = 30_000;
 
-function write(world: World, data: object | undefined, name = settingsName): void {
+function write(world: KubernetesWorld, data: object | undefined, name = settingsName): void {
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...(data && { data }) };
   world.server.create(configMaps, object);
 }
 
-function refuse(world: World, status: number, concerned = (collection: string) => collection === 'v1/configmaps') {
+function refuse(
+  world: KubernetesWorld,
+  status: number,
+  concerned = (collection: string) => collection === 'v1/configmaps',
+) {
   world.server.onRequest = ({ collection }) =>
     concerned(collection) ? { kind: 'status', status, when: 'before' } : undefined;
 }
 
-async function started(world = createWorld()): Promise<{ readonly world: World; readonly host: KubernetesHost }> {
+async function started(
+  world = createWorld(),
+): Promise<{ readonly world: KubernetesWorld; readonly host: KubernetesHost }> {
   const host = hostOf(world);
   host.start();
   await world.clock.advance(1_000);

@@ -3,12 +3,21 @@ import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import { codeOf, createPolicy, createWorld, hostOf, policies, resolved, retarget, type World } from './world.ts';
+import {
+  codeOf,
+  createPolicy,
+  createWorld,
+  hostOf,
+  type KubernetesWorld,
+  policies,
+  resolved,
+  retarget,
+} from './world.ts';
 
 const key = { namespace: 'logging', name: 'production' };
 const path = resourcePath(policies, 'logging', 'production');
 
-async function setting(): Promise<{ world: World; host: KubernetesHost }> {
+async function setting(): Promise<{ world: KubernetesWorld; host: KubernetesHost }> {
   const world = createWorld();
   createPolicy(world, 'production');
   const host = hostOf(world);
@@ -25,7 +34,7 @@ function withTarget(policy: CollectorVersionPolicy, targetVersion: string): Coll
   return { ...policy, status: { ...policy.status, targetVersion } as NonNullable<CollectorVersionPolicy['status']> };
 }
 
-function write(world: World, host: KubernetesHost, targetVersion: string): Promise<CollectorVersionPolicy> {
+function write(world: KubernetesWorld, host: KubernetesHost, targetVersion: string): Promise<CollectorVersionPolicy> {
   return resolved(world, host.writeStatus(policies, withTarget(cached(host), targetVersion)));
 }
 
@@ -64,7 +73,7 @@ function heardFrom(host: KubernetesHost): readonly string[] {
 }
 
 /** Delays status writes. A write takes effect after half of the delay, and its answer arrives after the whole delay. */
-function delayWrites(world: World, delayMs: number): void {
+function delayWrites(world: KubernetesWorld, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }
 

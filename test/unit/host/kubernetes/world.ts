@@ -11,12 +11,12 @@ import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.
 import { MemoryApiServer, type MemoryApiServerOptions } from '../../../support/memory-api-server.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
-export interface World {
+export interface KubernetesWorld {
   readonly clock: VirtualClock;
   readonly server: MemoryApiServer;
 }
 
-export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
+export function createWorld(options: Partial<MemoryApiServerOptions> = {}): KubernetesWorld {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
   // No operator holds these leases at the start, so the first leader need not wait until they expire.
@@ -25,16 +25,16 @@ export function createWorld(options: Partial<MemoryApiServerOptions> = {}): Worl
   return { clock, server };
 }
 
-export function surroundings(world: World, clock: Clock = world.clock) {
+export function surroundings(world: KubernetesWorld, clock: Clock = world.clock) {
   return { clock, random: seededRandom(11), log: silentLogger, metrics: noMetrics };
 }
 
-export function clientOf(world: World, name = 'operator'): ApiClient {
+export function clientOf(world: KubernetesWorld, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
 /** Starts a host that already watches policies. */
-export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
+export function hostOf(world: KubernetesWorld, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
   const host = new KubernetesHost({
     ...surroundings(world),
     api: world.server.client('operator'),
@@ -49,7 +49,7 @@ export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'al
 
 export const policies = 'CollectorVersionPolicy';
 
-export function createPolicy(world: World, name: string, namespace = 'logging'): CollectorVersionPolicy {
+export function createPolicy(world: KubernetesWorld, name: string, namespace = 'logging'): CollectorVersionPolicy {
   const object = {
     apiVersion: 'logfleet.dev/v1alpha1',
     kind: policies,
@@ -59,7 +59,7 @@ export function createPolicy(world: World, name: string, namespace = 'logging'):
   return world.server.create(resourcePath(policies, namespace), object) as unknown as CollectorVersionPolicy;
 }
 
-export function retarget(world: World, name: string, version: string, namespace = 'logging'): void {
+export function retarget(world: KubernetesWorld, name: string, version: string, namespace = 'logging'): void {
   world.server.patch(resourcePath(policies, namespace, name), { spec: { target: { version } } });
 }
 
@@ -68,7 +68,7 @@ export function ownerOf(policy: CollectorVersionPolicy): OwnerRef {
   return { kind: policies, namespace, name, uid };
 }
 
-export async function resolved<T>(world: World, promise: Promise<T>): Promise<T> {
+export async function resolved<T>(world: KubernetesWorld, promise: Promise<T>): Promise<T> {
   let settled = false;
   const done = () => {
     settled = true;

@@ -78,7 +78,7 @@ const history = fc.record({
 type BudgetHistory = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
 /** Runs one random history, in which callers and search jobs send requests through a request budget. */
-class World {
+class BudgetWorld {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
   /** Maximum time in ms between two answered keep-alives of a search job. */
@@ -287,7 +287,7 @@ describe('a budget with random callers', () => {
   it('never exceeds the limits as the server counts them, and sends every request (B1, B2, B5, B6)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
-        const world = new World(one, { leastMs: 0, slowMs: one.slowMs });
+        const world = new BudgetWorld(one, { leastMs: 0, slowMs: one.slowMs });
         expect(await world.run()).toBe(true);
         expect(world.wire.mostArrivals()).toBeLessThanOrEqual(4);
         expect(world.wire.mostAtOnce()).toBeLessThanOrEqual(10);
@@ -299,7 +299,7 @@ describe('a budget with random callers', () => {
   it('keeps its jobs alive under one leader, despite many requests, rejections, slow pages and keep-alives without an answer (B3, B4)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
-        const world = new World({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
+        const world = new BudgetWorld({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
         await world.run();
         // The service cancels a search job after at least 20 s without a status request (section 3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);

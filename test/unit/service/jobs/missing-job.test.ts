@@ -17,11 +17,11 @@ const facts: JobFacts = {
   isAstray: false,
   sentAtMs: 0,
 };
-type Case = Partial<JobFacts>;
-const heard = (heardAtMs: number): Case => ({ heardAtMs });
-const noCookie: Case = { hadCookie: false, hasCookie: false };
+type ChangedFacts = Partial<JobFacts>;
+const heard = (heardAtMs: number): ChangedFacts => ({ heardAtMs });
+const noCookie: ChangedFacts = { hadCookie: false, hasCookie: false };
 
-const cases: readonly [string, Case, number, Outcome][] = [
+const cases: readonly [string, ChangedFacts, number, Outcome][] = [
   ['right after its creation', {}, 300, 'jobNotKnownYet'],
   ['within the grace period for replicas', {}, 9_999, 'jobNotKnownYet'],
   ['right after another replica knew it', heard(2_000), 3_999, 'jobNotKnownYet'],

@@ -7,7 +7,7 @@ import { DecodeError } from '../../../../src/service/json/json-members.ts';
 import { PageError } from '../../../../src/service/pages/page-content.ts';
 import { PageScanner } from '../../../../src/service/pages/page-scanner.ts';
 
-interface Row {
+interface ShapedRow {
   readonly text: string;
   readonly time: number;
   readonly id: string;
@@ -16,7 +16,7 @@ interface Row {
 }
 
 function scan(page: string | Uint8Array) {
-  const rows: Row[] = [];
+  const rows: ShapedRow[] = [];
   const scanner = new PageScanner({
     row({ bytes, messageTimeMs, messageId, receiptTimeMs, size }) {
       rows.push({

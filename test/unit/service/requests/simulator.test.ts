@@ -21,14 +21,14 @@ const fleet: Scenario = {
   groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
 };
 
-interface World {
+interface UpgradeWorld {
   readonly clock: VirtualClock;
   readonly journal: JournalEntry[];
   readonly service: UpgradeService;
   run<T>(call: Promise<T>): Promise<T>;
 }
 
-async function world(scenario: Scenario = {}): Promise<World> {
+async function world(scenario: Scenario = {}): Promise<UpgradeWorld> {
   const clock = new VirtualClock();
   const journal: JournalEntry[] = [];
   const model = new ServiceModel(
