@@ -1,50 +1,32 @@
-/** Defines the command `simulate`. Imports the simulator only when the command runs, to keep `--help` fast. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+/** The flags of the command `simulate`. Imports nothing of the simulator, to keep `--help` fast. */
+import { InvalidArgumentError, Option } from 'commander';
 import { fileList, listenAddress, wholeNumber } from '../src/base/flag-values.ts';
-import type { SimulateOptions, SimulatorContext } from './options.ts';
+import type { SimulateOptions } from './options.ts';
 
-/**
- * Adds the flags and the action of the command `simulate`. The action calls `ends` with a promise. The promise resolves
- * when the simulator has ended.
- */
-export function defineSimulate(
-  command: Command,
-  context: SimulatorContext,
-  ends: (run: Promise<void>) => Promise<void>,
-): Command {
-  return command
-    .description('Run the log service offline. Prints one line with its addresses and credentials when it is ready.')
-    .addOption(
-      new Option('--listen <host:port>', 'address; port 0 takes a free port')
-        .argParser(listenAddress)
-        .default({ host: '127.0.0.1', port: 0 } satisfies SimulateOptions['listen'], '127.0.0.1:0'),
-    )
-    .option('--tls-dir <dir>', 'directory of ca.crt, tls.crt and tls.key, which are made if absent')
-    .option('--access-id <id>', 'access ID that the service accepts')
-    .option('--access-key <key>', 'access key that the service accepts')
-    .option('--scenario <file>', 'YAML file with builds, collectors, log data, limits and faults')
-    .addOption(
-      new Option('--collectors <n>', 'size of a mixed fleet, in place of a scenario')
-        .argParser(wholeNumber)
-        .conflicts('scenario'),
-    )
-    .addOption(new Option('--seed <n>', 'random seed').argParser(wholeNumber))
-    .addOption(
-      new Option('--log-data <file...>', 'NDJSON files of messages to search')
-        .argParser(fileList)
-        .conflicts(['messages', 'from', 'to']),
-    )
-    .addOption(new Option('--messages <n>', 'number of generated messages to search').argParser(wholeNumber))
-    .option('--from <time>', 'start of the generated messages: 2026-11-01, 2026-11-01T12:00:00Z, or -24h before now')
-    .option('--to <time>', 'end of the generated messages (default: now)')
-    .option('--journal <file>', 'write one line of JSON for each request')
-    .addOption(
-      new Option('--time-scale <x>', 'run upgrades and searches x times faster').argParser(positiveNumber).default(1),
-    )
-    .action((options: SimulateOptions) =>
-      ends(import('./simulate.ts').then(({ simulate }) => simulate(options, context))),
-    );
-}
+export const simulateDescription =
+  'Run the log service offline. Prints one line with its addresses and credentials when it is ready.';
+
+export const simulateFlags: readonly Option[] = [
+  new Option('--listen <host:port>', 'address; port 0 takes a free port')
+    .argParser(listenAddress)
+    .default({ host: '127.0.0.1', port: 0 } satisfies SimulateOptions['listen'], '127.0.0.1:0'),
+  new Option('--tls-dir <dir>', 'directory of ca.crt, tls.crt and tls.key, which are made if absent'),
+  new Option('--access-id <id>', 'access ID that the service accepts'),
+  new Option('--access-key <key>', 'access key that the service accepts'),
+  new Option('--scenario <file>', 'YAML file with builds, collectors, log data, limits and faults'),
+  new Option('--collectors <n>', 'size of a mixed fleet, in place of a scenario')
+    .argParser(wholeNumber)
+    .conflicts('scenario'),
+  new Option('--seed <n>', 'random seed').argParser(wholeNumber),
+  new Option('--log-data <file...>', 'NDJSON files of messages to search')
+    .argParser(fileList)
+    .conflicts(['messages', 'from', 'to']),
+  new Option('--messages <n>', 'number of generated messages to search').argParser(wholeNumber),
+  new Option('--from <time>', 'start of the generated messages: 2026-11-01, 2026-11-01T12:00:00Z, or -24h before now'),
+  new Option('--to <time>', 'end of the generated messages (default: now)'),
+  new Option('--journal <file>', 'write one line of JSON for each request'),
+  new Option('--time-scale <x>', 'run upgrades and searches x times faster').argParser(positiveNumber).default(1),
+];
 
 function positiveNumber(text: string): number {
   const value = Number(text);

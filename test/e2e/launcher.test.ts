@@ -171,10 +171,11 @@ describe('--help', () => {
       'src/cli/command/package-folder.ts',
       'src/cli/command/store-address.ts',
       'src/cli/command/usage-error.ts',
+      'src/cli/commands.ts',
       'src/cli/export/field-flags.ts',
+      'src/cli/flag-conflicts.ts',
       'src/cli/process-context.ts',
       'src/cli/program.ts',
-      'src/cli/simulate.ts',
       'src/main.ts',
     ]);
   });

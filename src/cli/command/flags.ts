@@ -1,7 +1,7 @@
 /** Flags that several commands share, and parsers for their values. */
 
 import path from 'node:path';
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import { type KindName, kinds } from '../../api/kinds.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { fileList } from '../../base/flag-values.ts';
@@ -88,38 +88,40 @@ export function exportPlaces(
   return { volumes, allowAmbientCredentials, environment: env };
 }
 
-/** Loads and runs a command. Resolves to the exit status. */
-export type Runs = (
-  load: () => Promise<(...args: never[]) => Promise<number>>,
-) => (...args: readonly unknown[]) => Promise<void>;
-
-export function addClusterOptions(command: Command): Command {
-  return command
-    .option(
-      '--kubeconfig <file>',
-      'Path of the kubeconfig (default: the same as in kubectl; in a pod, its service account).',
-    )
-    .option('--context <name>', 'Context of the kubeconfig (default: the current context).');
+/** Defines a flag. Without `parse`, its value is a text, or `true` if the flag has no value. */
+export function flag<T>(flags: string, help: string, parse?: (text: string, former: T) => T): Option {
+  const option = new Option(flags, help);
+  return parse ? option.argParser(parse) : option;
 }
 
-export function addTargetOptions(command: Command): Command {
-  return addClusterOptions(command)
-    .option('-n, --namespace <namespace>', 'Namespace (default: that of the context).')
-    .addOption(
-      new Option('--dir <dir>', 'Directory of manifests instead of a cluster.').conflicts(['kubeconfig', 'context']),
-    );
-}
+export const clusterFlags: readonly Option[] = [
+  flag(
+    '--kubeconfig <file>',
+    'Path of the kubeconfig (default: the same as in kubectl; in a pod, its service account).',
+  ),
+  flag('--context <name>', 'Context of the kubeconfig (default: the current context).'),
+];
 
-export function addLogOptions(command: Command, level: LogOptions['logLevel']): Command {
-  return command
-    .addOption(
-      oneOf('--log-format <format>', 'Format of the log (default: text; json in a cluster).', ['json', 'text']),
-    )
-    .addOption(oneOf('--log-level <level>', 'Minimum level of the log.', ['debug', 'info', 'warn', 'error'], level));
+/** Flags that select a cluster or a directory. */
+export const targetFlags: readonly Option[] = [
+  ...clusterFlags,
+  flag('-n, --namespace <namespace>', 'Namespace (default: that of the context).'),
+  flag('--dir <dir>', 'Directory of manifests instead of a cluster.').conflicts(['kubeconfig', 'context']),
+];
+
+export const allNamespacesFlag = flag('-A, --all-namespaces', 'Show all namespaces.');
+
+export const timeoutFlag = flag('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration);
+
+export function logFlags(level: LogOptions['logLevel']): readonly Option[] {
+  return [
+    oneOf('--log-format <format>', 'Format of the log (default: text; json in a cluster).', ['json', 'text']),
+    oneOf('--log-level <level>', 'Minimum level of the log.', ['debug', 'info', 'warn', 'error'], level),
+  ];
 }
 
 /** Renders examples for a help text. Each consists of the words that follow the name of the program. */
-export function example(...lines: readonly string[]): string {
+export function renderExamples(lines: readonly string[]): string {
   const title = lines.length > 1 ? 'Examples' : 'Example';
   const commands = lines.map((words) => `  $ ${invocation(words)}\n`).join('');
   return `\n${title}:\n${commands}`;

@@ -1,7 +1,7 @@
 /** Flags of `logfleet export` that set a field of the export. */
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, type Option } from 'commander';
 import { wholeNumber } from '../../base/flag-values.ts';
-import { nameList } from '../command/flags.ts';
+import { flag, nameList } from '../command/flags.ts';
 
 interface FieldFlag {
   /** Path of the manifest field that the flag sets. */
@@ -24,8 +24,7 @@ function field(
   parse?: (text: string) => unknown,
   name = kebab(path),
 ): FieldFlag {
-  const option = new Option(`--${name} ${value}`.trimEnd(), help);
-  if (parse) option.argParser(parse);
+  const option = flag(`--${name} ${value}`.trimEnd(), help, parse);
   return { path: `spec.${path}`, option, attribute: option.attributeName() };
 }
 

@@ -1,0 +1,419 @@
+/** The commands with their arguments, flags and help. A command's code is loaded only when the command runs. */
+import { Argument, type Command, type Option } from 'commander';
+import { simulateDescription, simulateFlags } from '../../simulator/command.ts';
+import type { SimulateOptions } from '../../simulator/options.ts';
+import { kindNames } from '../api/kinds.ts';
+import { fileList, listenAddress } from '../base/flag-values.ts';
+import { type CommandContext, exitStatus } from './command/context.ts';
+import {
+  allNamespacesFlag,
+  clusterFlags,
+  duration,
+  flag,
+  logFlags,
+  nameList,
+  oneOf,
+  port,
+  resourceArgument,
+  targetFlags,
+  timeoutFlag,
+  volumeFlag,
+} from './command/flags.ts';
+import type { VerifyOptions } from './command/options.ts';
+import type { Shell } from './completion.ts';
+import { fieldFlags, storeFlags } from './export/field-flags.ts';
+import { refuseMixedForms, refuseMixedHosts, refuseMixedTargets, refuseUnusedFlags } from './flag-conflicts.ts';
+
+export interface CommandDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly arguments?: readonly Argument[];
+  readonly flags?: readonly Option[];
+  /** Returns the flags, after the other flags, whose defaults depend on the output. */
+  readonly outputFlags?: (context: CommandContext) => readonly Option[];
+  /** Text of the help after the flags. Begins and ends with a line break. */
+  readonly help?: string;
+  /** Examples. Each consists of the words that follow the name of the program. */
+  readonly examples: readonly string[];
+  /** Throws a `UsageError` if flags and arguments contradict each other. */
+  readonly check?: (command: Command) => void;
+  /** Loads the command's function, which takes the arguments, the flags and the context, and resolves to the exit status. */
+  load(command: Command, program: Command): Promise<(...args: never[]) => Promise<number>>;
+}
+
+const manifestsArgument = new Argument('<FILE...>', 'Files, directories, or - for standard input.');
+
+/** Returns the parts that all commands for one resource share. */
+function personCommand(name: string, description: string, target: Argument) {
+  const examples = [`${name} cvp/production -n logging`, `${name} cvp/production --dir ./policies`];
+  return { name, description, arguments: [target], flags: targetFlags, examples };
+}
+
+/** Defines the command `pause` or `resume`. */
+function switchCommand(name: 'pause' | 'resume', description: string): CommandDefinition {
+  const common = personCommand(name, description, resourceArgument(kindNames, '[KIND/NAME]'));
+  return {
+    ...common,
+    flags: [
+      ...targetFlags,
+      flag('--all', 'All resources of the operator, in all namespaces.'),
+      flag(
+        '--operator-namespace <namespace>',
+        'Namespace of the operator to which --all applies (default: the namespace that contains its Lease).',
+      ),
+    ],
+    examples: [...common.examples, `${name} sx/errors -n logging`, `${name} --all`],
+    check: refuseMixedTargets,
+    load: async () => (await import('./person/pause.ts'))[`${name}Command`],
+  };
+}
+
+/** The commands in the order of the help. */
+export const commands: readonly CommandDefinition[] = [
+  {
+    name: 'run',
+    description:
+      'Run the operator in a cluster, or on directories of manifests until every resource has finished or failed.',
+    arguments: [
+      new Argument('[DIR...]', 'Directories of manifests to work on (default: the cluster of the kubeconfig).'),
+    ],
+    flags: [
+      ...clusterFlags,
+      flag('--namespaces <a,b>', 'Namespaces that the operator acts on, separated by commas (default: all).', nameList),
+      flag('--operator-namespace <namespace>', "Namespace of the operator's lease."),
+      flag('--leader-election', 'Elect a leader among the replicas of the operator (default in a cluster).'),
+      flag('--no-leader-election', 'Run as the only replica.'),
+      flag(
+        '--watch',
+        'Keep running after all resources have finished, and follow changes of the manifests. Needs DIR.',
+      ),
+      flag('--dir <dir>', '').hideHelp(),
+      flag(
+        '--volume <name=dir>',
+        'Use the directory DIR as the volume NAME, to which exports write. Can be repeated.',
+        volumeFlag,
+      ),
+      flag(
+        '--allow-ambient-credentials',
+        'Allow exports without a Secret for their object store to use the credentials of the operator itself.',
+      ),
+      flag(
+        '--grace <duration>',
+        'Maximum time until every list of collectors from the service shows the effect of an upgrade (default: 60s).',
+        duration,
+      ),
+      flag('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress),
+      flag(
+        '--notification-secret <name>',
+        'Secret with the webhook for notifications: NAME in the namespace of the operator, or NAMESPACE/NAME.',
+      ),
+      ...logFlags('info'),
+    ],
+    help: `
+With DIR, the credentials are in a Secret manifest there, or in the variables
+LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+`,
+    examples: ['run ./policies', 'run --kubeconfig ~/.kube/config --namespaces logging'],
+    check: refuseMixedHosts,
+    load: async () => (await import('./run/run.ts')).runCommand,
+  },
+  {
+    name: 'simulate',
+    description: simulateDescription,
+    flags: simulateFlags,
+    examples: ['simulate --listen 127.0.0.1:8443 --collectors 120 --time-scale 10'],
+    load: async () => {
+      const { simulate } = await import('../../simulator/simulate.ts');
+      return (options: SimulateOptions, context: CommandContext) =>
+        simulate(options, context).then(() => exitStatus.ok);
+    },
+  },
+  {
+    name: 'validate',
+    description: 'Check manifests as an API server does.',
+    arguments: [manifestsArgument],
+    flags: [
+      oneOf('-o, --output <format>', 'Format: a line for each finding, or a JSON list.', ['text', 'json'], 'text'),
+    ],
+    examples: ['validate ./policies', 'validate - < policies.yaml'],
+    load: async () => (await import('./validate.ts')).validateCommand,
+  },
+  {
+    name: 'plan',
+    description:
+      'Show what policies, exports and schedules would do now: upgrades, rows and durations. Writes nothing.',
+    arguments: [manifestsArgument],
+    flags: [
+      ...targetFlags,
+      flag(
+        '-A, --all-namespaces',
+        'Read the policies of all namespaces, which can select the same collectors. Fails if you may not list them.',
+      ),
+      flag(
+        '--assume-upgrade <duration>',
+        'Assumed duration of one upgrade (default: the measured duration of earlier upgrades, else 3m).',
+        duration,
+      ),
+      flag(
+        '--exit-code',
+        'End with status 0 if there is nothing to do, with 1 if there is something to do, and with 2 after an error.',
+      ),
+      oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml', 'markdown'], 'table'),
+      timeoutFlag,
+    ],
+    help: `
+With a cluster (-n, -A, --context, --kubeconfig) or --dir, the plan includes the current
+rollouts and the other policies there. The credentials are in a Secret among the files, in
+the cluster or directory, or without a cluster in the variables LOGFLEET_BASE_URL,
+LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+`,
+    examples: ['plan ./policies', 'plan new.yaml --dir ./policies --exit-code -o wide'],
+    load: async () => (await import('./plan/plan.ts')).planCommand,
+  },
+  {
+    name: 'fleet',
+    description: 'List the collectors of the log service, or those that a selector selects, with their versions.',
+    arguments: [
+      new Argument('[SELECTOR]', 'Selector of collectors, as in a policy, in YAML or JSON (default: all collectors).'),
+    ],
+    flags: [
+      ...targetFlags,
+      flag(
+        '--policy <policy>',
+        'Name or file of a policy. The command uses the Secret of the policy and, without SELECTOR, also its selector.',
+      ),
+      oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'csv'], 'table'),
+      timeoutFlag,
+    ],
+    help: `
+With --policy, -n, --kubeconfig, --context or --dir, the credentials come from
+the Secret that the policies use. Without these flags, no cluster is read, and
+the credentials come from the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
+LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+`,
+    examples: [
+      "fleet 'matchFields: {osName: Linux}'",
+      'fleet --policy ./production.yaml -o wide',
+      'fleet -n logging -o csv',
+    ],
+    load: async () => (await import('./fleet/fleet.ts')).fleetCommand,
+  },
+  {
+    name: 'get',
+    description: 'Show the status of resources.',
+    arguments: [
+      new Argument('[KIND]', 'cvp, sx or sxs. Without it: every kind.'),
+      new Argument('[NAME]', 'One resource. Without it: all.'),
+    ],
+    flags: [
+      ...targetFlags,
+      allNamespacesFlag,
+      flag('-w, --watch', 'Follow changes.'),
+      oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'),
+    ],
+    examples: ['get cvp -A', 'get sx errors --dir ./exports --watch'],
+    load: async () => (await import('./get/get.ts')).getCommand,
+  },
+  {
+    name: 'ui',
+    description:
+      'Show resources on a page for a browser on this machine. The page updates itself, and changes nothing.',
+    flags: [
+      ...targetFlags,
+      allNamespacesFlag,
+      flag('--port <port>', 'Port of the page on 127.0.0.1 (default: a free port).', port),
+    ],
+    examples: ['ui -A', 'ui --dir ./policies --port 8080'],
+    load: async () => (await import('./ui/ui.ts')).uiCommand,
+  },
+  switchCommand('pause', 'Start no further upgrade or search. Upgrades and searches in flight continue to their end.'),
+  switchCommand('resume', 'Resume after a pause.'),
+  {
+    ...personCommand(
+      'approve',
+      'Approve a stage that waits for approval.',
+      resourceArgument(['CollectorVersionPolicy']),
+    ),
+    flags: [...targetFlags, flag('--stage <name>', 'Name of the stage (default: the stage that waits for approval).')],
+    load: async () => (await import('./person/approve.ts')).approveCommand,
+  },
+  {
+    ...personCommand(
+      'retry',
+      'Continue a stopped rollout, retry the failed upgrades of a policy, or repeat the failed runs of a schedule.',
+      resourceArgument(['CollectorVersionPolicy', 'SearchExportSchedule']),
+    ),
+    load: async () => (await import('./person/rollout-request.ts')).retryCommand,
+  },
+  {
+    ...personCommand(
+      'abort',
+      'Abort a rollout: start no more upgrades in it.',
+      resourceArgument(['CollectorVersionPolicy']),
+    ),
+    load: async () => (await import('./person/rollout-request.ts')).abortCommand,
+  },
+  {
+    name: 'forget',
+    description: 'Discard the state of a resource whose manifest was deleted from a directory.',
+    arguments: [resourceArgument(kindNames)],
+    flags: [
+      flag('--dir <dir>', 'Directory of manifests.').makeOptionMandatory(),
+      flag('-n, --namespace <namespace>', 'Namespace (default: the only one with this name).'),
+    ],
+    examples: ['forget cvp/production --dir ./policies'],
+    load: async () => (await import('./person/forget.ts')).forgetCommand,
+  },
+  {
+    name: 'export',
+    description:
+      'Export all rows that a query finds, each row once. A SearchExport in a manifest defines the export, or flags do.',
+    arguments: [
+      new Argument(
+        '[FILE]',
+        'Manifest of the export, or - for standard input. Without FILE, the flags --query, --from, --to and -o define the export.',
+      ),
+    ],
+    flags: [
+      flag(
+        '-o, --output <where>',
+        'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
+      ),
+      ...fieldFlags.map(({ option }) => option),
+      flag(
+        '--name <name>',
+        'Name of the export (default: export). If FILE contains several exports, the name selects one of them.',
+      ),
+      flag('-n, --namespace <namespace>', 'Namespace for manifests that do not specify one (default: "default").'),
+      flag(
+        '--volume <name=dir>',
+        'Use the directory DIR as the volume NAME, to which the export in FILE writes. Can be repeated.',
+        volumeFlag,
+      ),
+      flag('--secret <file>', 'File with Secrets. Repeatable.', fileList),
+    ],
+    // On other outputs than terminals, warnings would repeat lines of the live view.
+    outputFlags: ({ stderr }) => logFlags(stderr.isTTY ? 'warn' : 'error'),
+    help: `
+Prints the address of the manifest to stdout. After an interrupt, the same
+command continues after the complete intervals (-24h is a new range each time).
+With -o -, rows are printed from the oldest to the newest, after all of them are
+proven to be complete; with --incomplete-policy Keep, other rows too.
+Data newer than --settle-delay is searched later: an export --to now waits.
+The credentials of the service are in a Secret in FILE or --secret, or in the
+variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
+LOGFLEET_CA_FILE.
+The credentials of a store are in a Secret that the manifest names, or in the
+environment, such as AWS_ACCESS_KEY_ID, AZURE_STORAGE_KEY or
+GOOGLE_APPLICATION_CREDENTIALS.
+`,
+    examples: [
+      'export errors.yaml --volume exports=/srv/exports',
+      'export --query error --from -24h --to now -o ./errors',
+      'export --query error --from -1h --to -5m --format csv -o - | head',
+    ],
+    check: refuseMixedForms,
+    load: async () => (await import('./export/export.ts')).exportCommand,
+  },
+  {
+    name: 'verify',
+    description:
+      'Read the files of an export, and check them against the list of files in its manifest.json. Writes nothing.',
+    arguments: [
+      new Argument(
+        '<MANIFEST>',
+        'The manifest.json of an export, or its folder. Write a path or an address (s3://…, gs://… or https://…). A local folder may contain several exports.',
+      ),
+    ],
+    flags: [
+      flag(
+        '--schedule',
+        'Verify all runs of a schedule. For MANIFEST, write the folder of the schedule, such as /srv/exports/logging/errors.',
+      ),
+      flag('--manifests-only', 'Do not read the data files of the runs. Needs --schedule.'),
+      flag(
+        '--from <time>',
+        'Start of the time range that the runs must cover (default: the start of the schedule). Needs --schedule.',
+      ),
+      flag(
+        '--to <time>',
+        'End of the time range that the runs must cover (default: the end of the last run). Needs --schedule.',
+      ),
+      ...storeFlags().map(({ option }) => option),
+      oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'),
+    ],
+    help: `
+Ends with 0 if every row exists exactly once, and with 1 if something differs or
+is incomplete. With --schedule, 0 means that the runs cover the range without
+gap and overlap. Credentials for s3:// come from the environment:
+AWS_ACCESS_KEY_ID and similar variables, files, roles. For https:// they are
+AZURE_STORAGE_KEY and similar variables, an identity of Azure, or az login. For
+gs:// they are Application Default Credentials of Google Cloud, such as the file
+in GOOGLE_APPLICATION_CREDENTIALS.
+`,
+    examples: [
+      'verify /srv/exports',
+      'verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
+      'verify --schedule /srv/exports/logging/errors --manifests-only',
+    ],
+    check: refuseUnusedFlags,
+    load: async (command) =>
+      command.opts<VerifyOptions>().schedule
+        ? (await import('./verify/verify-schedule.ts')).verifyScheduleCommand
+        : (await import('./verify/verify.ts')).verifyCommand,
+  },
+  {
+    name: 'manifests',
+    description: 'Print the manifests that install the operator.',
+    flags: [
+      flag('-n, --namespace <namespace>', 'Namespace of the operator.').default('logfleet'),
+      flag(
+        '--namespaces <a,b>',
+        'Namespaces that the operator may act on, separated by commas (default: all).',
+        nameList,
+      ),
+      flag('--secrets <a,b>', 'Secrets that the operator may read, separated by commas (default: all).', nameList),
+      flag(
+        '--image <image>',
+        'Container image of the operator (default: the image in manifests/base/deployment.yaml).',
+      ),
+      flag(
+        '--notification-secret <name>',
+        'Let the operator send notifications to the webhook in this Secret. Adds the right to read the Secret.',
+      ),
+      flag(
+        '--export-jobs',
+        'Let exports run in Kubernetes Jobs. Adds the rights that the Jobs need, and the image of their pods.',
+      ),
+    ],
+    examples: ['manifests | kubectl apply -f -', 'manifests --namespaces team-a,team-b | kubectl apply -f -'],
+    load: async () => (await import('./manifests.ts')).manifestsCommand,
+  },
+  {
+    name: 'crds',
+    description: 'Print the CustomResourceDefinitions.',
+    examples: ['crds | kubectl apply -f -'],
+    load: async () => (await import('./manifests.ts')).crdsCommand,
+  },
+  {
+    name: 'version',
+    description: 'Print the versions of the program and of the operator in the cluster. Warn if they differ.',
+    flags: [
+      ...clusterFlags,
+      flag('--client', 'Print only the version of the program.'),
+      flag('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).'),
+    ],
+    examples: ['version', 'version --client'],
+    load: async () => (await import('./version.ts')).versionCommand,
+  },
+  {
+    name: 'completion',
+    description: 'Print a script that lets a shell complete commands and flags.',
+    arguments: [new Argument('<SHELL>', 'Shell for which the script is.').choices(['bash', 'zsh', 'fish'])],
+    examples: ['completion bash', 'completion fish | source'],
+    load: async (_, program) => {
+      const { completionCommand } = await import('./completion.ts');
+      return (shell: Shell, _: object, context: CommandContext) => completionCommand(program, shell, context);
+    },
+  },
+];

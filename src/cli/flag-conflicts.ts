@@ -1,0 +1,106 @@
+/** Checks of command lines whose flags and arguments contradict each other. Each check throws a `UsageError`. */
+import type { Command } from 'commander';
+import { invocation } from './command/invocation.ts';
+import type { ExportOptions, PauseOptions } from './command/options.ts';
+import { flagsOfS3, isContainerAddress } from './command/store-address.ts';
+import { UsageError } from './command/usage-error.ts';
+import { fieldFlags, storeFlags } from './export/field-flags.ts';
+
+/** Option names of the flags of `run` that are only for clusters. */
+const clusterAttributes = [
+  ...['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection', 'notificationSecret'],
+];
+
+/** Refuses to mix flags of a cluster and of a directory. */
+export function refuseMixedHosts(command: Command): void {
+  const [directory] = command.args;
+  if (isGiven(command, 'dir'))
+    throw new UsageError(
+      `--dir is not a flag of this command, which takes directories as arguments: write ${invocation('run DIR')}`,
+    );
+  if (directory === undefined) {
+    if (!isGiven(command, 'watch')) return;
+    throw new UsageError(
+      '--watch is only for directories: remove --watch, since the operator of a cluster always runs until a signal',
+    );
+  }
+  const given = flagAmong(command, clusterAttributes);
+  if (given) throw new UsageError(`${given} is for a cluster, but ${directory} is a directory: remove one of them`);
+}
+
+/** Requires either a resource or `--all`, and refuses flags that would have no effect. */
+export function refuseMixedTargets(command: Command): void {
+  const { all, dir } = command.opts<PauseOptions>();
+  const [target] = command.args;
+  const name = command.name();
+  if (target === undefined && !all) {
+    throw new UsageError(
+      `a resource or --all is missing: write ${name} cvp/production for a policy, ${name} sx/errors for an export, or ${name} --all`,
+    );
+  }
+  if (target !== undefined && all)
+    throw new UsageError(`--all means all resources, but ${target} is one resource: remove one of them`);
+  if (all && isGiven(command, 'namespace')) {
+    throw new UsageError(
+      '--all means all namespaces, but -n selects one: remove -n. To select the operator, use --operator-namespace',
+    );
+  }
+  if (isGiven(command, 'operatorNamespace') && (!all || dir !== undefined)) {
+    throw new UsageError(
+      '--operator-namespace selects the operator of a cluster for --all: remove the flag, or use it with --all and without --dir',
+    );
+  }
+}
+
+/** Option names of the flags that define an export. They are errors if the command line also names a manifest. */
+const exportAttributes = ['output', ...fieldFlags.map(({ attribute }) => attribute)];
+
+/** Refuses flags that do not apply because the command line names a manifest, or because it names none. */
+export function refuseMixedForms(command: Command): void {
+  const [file] = command.args;
+  if (file !== undefined) {
+    const other = flagAmong(command, exportAttributes);
+    if (!other) return;
+    throw new UsageError(
+      `${other} is only for an export without a manifest: remove ${other}, and set the field in ${file} instead`,
+    );
+  }
+  if (isGiven(command, 'volume'))
+    throw new UsageError('--volume is only for an export with a manifest: write -o DIR instead of --volume');
+  const options = command.opts<ExportOptions>();
+  if (options.output !== undefined) refuseUnusedStoreFlags(command, `-o ${options.output}`, options.output);
+  const missing = (['query', 'from', 'to'] as const).filter((name) => !options[name]).map((name) => `--${name}`);
+  if (missing.length === 0) return;
+  const flags = missing.join(' and ');
+  throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
+}
+
+/** Refuses flags that have no effect, because the manifest is not in S3 or because `--schedule` is missing. */
+export function refuseUnusedFlags(command: Command): void {
+  const [manifest = ''] = command.args;
+  refuseUnusedStoreFlags(command, manifest, manifest);
+  const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
+  if (ofSchedule)
+    throw new UsageError(
+      `${ofSchedule} applies only to the runs of a schedule: add --schedule, or remove ${ofSchedule}`,
+    );
+}
+
+/** Refuses flags for object stores that have no effect on `place`. Messages call the place `name`. */
+function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
+  if (place.startsWith('s3://')) return;
+  const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);
+  const unused = flagAmong(command, isOtherStore ? flagsOfS3 : storeFlags().map(({ attribute }) => attribute));
+  if (unused) throw new UsageError(`${unused} has no effect, because ${name} is not in an S3 store: remove ${unused}`);
+}
+
+/** Returns true if the command line contains the flag. `attribute` is the flag's name in the parsed options. */
+function isGiven(command: Command, attribute: string): boolean {
+  return command.getOptionValueSource(attribute) === 'cli';
+}
+
+/** Returns the first of the flags that the command line contains. */
+function flagAmong(command: Command, attributes: readonly string[]): string | undefined {
+  const attribute = attributes.find((each) => isGiven(command, each));
+  return command.options.find((option) => option.attributeName() === attribute)?.long;
+}
