@@ -1,6 +1,6 @@
 /**
- * `make check`, `make test` and `make soak`: runs checks, then tests. Continues after failures, and ends with the line
- * `N passed, N failed`. Exit status: 1 if anything failed.
+ * `make check`, `make test` and `make soak`: runs checks, then tests. Continues after failures. The output ends with a
+ * line for each failure and the line `N passed, N failed`. Exit status: 1 if anything failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -65,11 +65,11 @@ console.log('== tests');
 const runs = suite.runs.filter(({ needsTools }) => !needsTools || !failedChecks.includes(tools));
 const counts = await Promise.all(runs.map((each, index) => runTests(each, index === 0)));
 
-for (const check of failedChecks) console.log(`failed: ${check.name}`);
+const failures = [...failedChecks.map((check) => check.name), ...counts.flatMap((each) => each.failures)];
+for (const failure of failures) console.log(`failed: ${failure}`);
 const passed = counts.reduce((sum, each) => sum + each.passed, suite.checks.length - failedChecks.length);
-const failed = counts.reduce((sum, each) => sum + each.failed, failedChecks.length);
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exitCode = failures.length === 0 ? 0 : 1;
 
 interface TestRunOptions {
   readonly env?: NodeJS.ProcessEnv;
@@ -112,13 +112,13 @@ async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
   // vitest can fail without a failed test, for example because of a set-up file. This counts as one failure.
-  return passed || counts.failed > 0 ? counts : { ...counts, failed: 1 };
+  return passed || counts.failures.length > 0 ? counts : { ...counts, failures: ['vitest'] };
 }
 
 function readCounts(file: string): TestCounts {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return { passed: 0, failed: 1 };
+    return { passed: 0, failures: ['vitest'] };
   }
 }
