@@ -16,6 +16,38 @@ export interface Logger {
   with(fields: LogFields): Logger;
 }
 
+/** Logger that passes the level, message and fields of each line to one function. */
+export class FieldLogger implements Logger {
+  readonly #write: (level: LogLevel, message: string, fields: LogFields) => void;
+  readonly #fields: LogFields;
+
+  /** @param fields fields of every line */
+  constructor(write: (level: LogLevel, message: string, fields: LogFields) => void, fields: LogFields = {}) {
+    this.#write = write;
+    this.#fields = fields;
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    this.#write('debug', message, { ...this.#fields, ...fields });
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#write('info', message, { ...this.#fields, ...fields });
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#write('warn', message, { ...this.#fields, ...fields });
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#write('error', message, { ...this.#fields, ...fields });
+  }
+
+  with(fields: LogFields): Logger {
+    return new FieldLogger(this.#write, { ...this.#fields, ...fields });
+  }
+}
+
 export const silentLogger: Logger = {
   debug() {},
   info() {},

@@ -5,7 +5,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from './clock.ts';
 import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';
-import type { LogFields, Logger, LogLevel } from './log.ts';
+import { FieldLogger, type LogFields, type Logger, type LogLevel } from './log.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
@@ -19,18 +19,11 @@ export interface TextLogOptions {
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 const color: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 33, error: 31 };
 
-export function createTextLogger(options: TextLogOptions, context: LogFields = {}): Logger {
-  const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+export function createTextLogger(options: TextLogOptions): Logger {
+  return new FieldLogger((level, message, fields) => {
     if (severity[level] < severity[options.level]) return;
-    options.output.write(renderLine(options, level, message, { ...context, ...fields }));
-  };
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    with: (fields) => createTextLogger(options, { ...context, ...fields }),
-  };
+    options.output.write(renderLine(options, level, message, fields));
+  });
 }
 
 function renderLine(options: TextLogOptions, level: LogLevel, message: string, fields: LogFields): string {
