@@ -1,5 +1,6 @@
 /** Reads JSON files that users may have edited. A file with wrong fields is rejected completely. */
 import { Ajv } from 'ajv';
+import { recordOfJson } from '../base/record.ts';
 
 const ajv = new Ajv();
 
@@ -20,13 +21,8 @@ export function objectOf(properties: Readonly<Record<string, object>>, optional:
 /** Returns a function that parses JSON text. The function returns undefined if the text does not match the schema. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
-  return (content) => {
-    if (content === undefined) return undefined;
-    try {
-      const value: unknown = JSON.parse(content);
-      return isOfShape(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
+  return (content = '') => {
+    const value = recordOfJson(content);
+    return isOfShape(value) ? value : undefined;
   };
 }

@@ -15,7 +15,7 @@ import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import type { Counter } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
-import { isRecord } from '../../base/record.ts';
+import { isRecord, recordOfJson } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
@@ -231,19 +231,19 @@ export class Reflector<R extends CachedResource> {
   /** Applies one watch event (JSON text) to the cache. Returns the version from which the next watch continues. */
   #apply(line: string): string {
     const { path, cache, decode } = this.#options;
-    const version = versionInEvent.exec(line)?.[1];
-    if (version !== undefined && cache.takeOwnWrite(version)) return version;
-    const unreadable = () => errorOfSilence(`WATCH ${path}`, new Error('an event cannot be read'));
-    const event = decodeJson(line);
-    if (!isRecord(event) || !isRecord(event.object)) throw unreadable();
-    if (event.type === 'ERROR') {
-      const status = typeof event.object.code === 'number' ? event.object.code : 500;
-      throw errorOfAnswer({ status, headers: {}, body: event.object }, `WATCH ${path}`);
+    const ownVersion = versionInEvent.exec(line)?.[1];
+    if (ownVersion !== undefined && cache.takeOwnWrite(ownVersion)) return ownVersion;
+    const { type, object: content } = recordOfJson(line) ?? {};
+    const object = isRecord(content) ? content : {};
+    if (type === 'ERROR') {
+      const status = typeof object.code === 'number' ? object.code : 500;
+      throw errorOfAnswer({ status, headers: {}, body: object }, `WATCH ${path}`);
     }
-    if (event.type === 'BOOKMARK') return resourceVersionOf(event.object) ?? fail(unreadable());
-    const resource = decode(event.object);
-    if (!resource) throw unreadable();
-    if (event.type === 'DELETED') cache.remove(resource.metadata, resource.metadata.uid);
+    const bookmark = type === 'BOOKMARK' ? resourceVersionOf(object) : undefined;
+    if (bookmark !== undefined) return bookmark;
+    const resource = decode(object);
+    if (!resource) throw errorOfSilence(`WATCH ${path}`, new Error('an event cannot be read'));
+    if (type === 'DELETED') cache.remove(resource.metadata, resource.metadata.uid);
     else cache.put(resource);
     return resource.metadata.resourceVersion;
   }
@@ -304,17 +304,4 @@ export function readPage(answer: unknown, path: string): Page {
 function resourceVersionOf(value: Record<string, unknown>): string | undefined {
   const version = isRecord(value.metadata) ? value.metadata.resourceVersion : undefined;
   return typeof version === 'string' && version !== '' ? version : undefined;
-}
-
-/** Decodes JSON text; undefined if it is invalid. */
-function decodeJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function fail(error: Error): never {
-  throw error;
 }
