@@ -147,7 +147,7 @@ async function untilAllowed(outcomes: Outcomes, condition: () => boolean): Promi
 
 async function doEverything({ host, outcomes }: RunningHost, owner: OwnerRef): Promise<void> {
   const allowed = (condition: () => boolean) => untilAllowed(outcomes, condition);
-  await allowed(() => host.leadership.isLeader() && host.ready());
+  await allowed(() => host.leadership.isLeader() && host.unready().length === 0);
   const followed = [plural, 'searchexports', 'searchexportschedules', 'configmaps'];
   await allowed(() => followed.every((resource) => outcomes.seen.has(`WATCH ${resource} 200`)));
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
@@ -302,7 +302,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     const { host, installation } = await setting();
     await until(() => host.leadership.isLeader());
     const { host: second } = await operate(installation, 'operator-1');
-    await until(() => second.ready());
+    await until(() => second.unready().length === 0);
     expect(second.leadership.isLeader()).toBe(false);
     await host.stop();
     expect(host.leadership.isLeader()).toBe(false);

@@ -12,6 +12,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
+import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type {
@@ -115,13 +116,7 @@ export class UndiciKubeApi implements KubeApi {
 
   /** Returns the connection pool for these credentials. A pool with older credentials closes after its last request. */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
-    if (this.#agent?.connection === connection) return this.#agent.dispatcher;
-    if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The content is equal, but the object is new. It is stored, because the next comparison is then fast: the
-      // references are equal.
-      this.#agent = { ...this.#agent, connection };
-      return this.#agent.dispatcher;
-    }
+    if (this.#agent && sameValue(this.#agent.connection, connection)) return this.#agent.dispatcher;
     this.#agent?.dispatcher.close().catch(() => undefined);
     // undici's timeouts are off: callers set their own deadlines, and a watch may be silent for long.
     const options = {
@@ -138,10 +133,6 @@ export class UndiciKubeApi implements KubeApi {
     this.#agent = { dispatcher, connection };
     return dispatcher;
   }
-}
-
-function isSame(left: ConnectionOptions, right: ConnectionOptions): boolean {
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
 /** Yields the lines of a watch. Throws if the stream ends in the middle of a line. */

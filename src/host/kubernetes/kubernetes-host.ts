@@ -198,14 +198,9 @@ export class KubernetesHost implements Host {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
-  /** True if all resources that the operator follows, and the Jobs that a new leader needs, have been listed. */
-  ready(): boolean {
-    return this.unready().length === 0;
-  }
-
   /**
-   * Returns a message for each kind of resource that is not listed yet. The message contains the reason, if it is
-   * known.
+   * Returns a message for each kind of resource, and for the Jobs that a new leader needs, if they are not listed yet.
+   * The message contains the reason, if it is known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]

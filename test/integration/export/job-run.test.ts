@@ -410,7 +410,7 @@ describe('an export in a Kubernetes Job', () => {
     world.add(inJob);
     const { host } = world.start();
     await world.world.until(() => false, minuteMs);
-    expect([host.leadership.isLeader(), host.ready()]).toEqual([false, false]);
+    expect([host.leadership.isLeader(), host.unready().length]).toEqual([false, 1]);
     expect(host.unready()).toEqual([expect.stringContaining('/apis/batch/v1/jobs')]);
     isBroken = false;
     expect(await world.untilReason('Exported')).toBe(true);

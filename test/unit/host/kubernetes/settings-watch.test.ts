@@ -147,7 +147,7 @@ describe('at the start', () => {
     createPolicy(world, 'production');
     refuse(world, 503);
     const { host } = await started(world);
-    expect(host.ready()).toBe(true);
+    expect(host.unready()).toEqual([]);
     expect(host.settings().pausedBy).toBeDefined();
     world.server.onRequest = () => undefined;
     await world.clock.advance(10_000);
