@@ -12,11 +12,12 @@ import { createDirectoryHost, type DirectoryHost } from '../../host/directory/di
 import { settingsForGrace } from '../../policy/attempts/settings.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { exportPlaces } from '../command/flags.ts';
+import type { HttpServer } from '../command/http-server.ts';
 import type { RunOptions } from '../command/options.ts';
 import { LiveOperator } from '../live/live-operator.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
 import { secretFromVariables } from '../resources/given-manifests.ts';
-import { type HealthServer, startHealthServer } from './health-server.ts';
+import { startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 
 /** Interval of status updates in ms. It is short, because writing a file costs little. */
@@ -74,7 +75,7 @@ async function runUntilEnd(
   metrics: PrometheusMetrics,
 ): Promise<void> {
   const { healthListen: listen, grace, watch } = options;
-  let health: HealthServer | undefined;
+  let health: HttpServer | undefined;
   try {
     health = listen && (await startHealthServer({ listen, metrics, unhealthy: () => [], unready: () => [] }));
     const settings = { statusIntervalMs, ...(grace === undefined ? {} : settingsForGrace(grace)) };

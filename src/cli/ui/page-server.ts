@@ -6,12 +6,17 @@
  * - It sends at most four messages about changes a second.
  */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { failure } from '../../base/errors.ts';
+import {
+  type Answer,
+  type HttpServer,
+  methodRefusal,
+  startHttpServer,
+  textAnswer,
+  writeAnswer,
+} from '../command/http-server.ts';
 import type { TargetOptions } from '../command/options.ts';
 import type { ChangeMessage, PlaceMessage, StartData } from './page-data.ts';
 import { type ListFilter, type ResourceModel, tones } from './resource-model.ts';
@@ -56,10 +61,8 @@ const securityHeaders = {
 export class PageServer {
   readonly #options: PageServerOptions;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) =>
-    this.#respond(request, response),
-  );
   readonly #streams = new Set<ServerResponse>();
+  #server: HttpServer | undefined;
   #place: PlaceMessage;
   /** Identities that changed since the last message. */
   #changed = new Set<string>();
@@ -76,14 +79,10 @@ export class PageServer {
 
   /** Starts the server, and resolves to the address of the page. Throws `cli.listen` if the port cannot be used. */
   async listen(): Promise<string> {
-    const { port } = this.#options;
-    this.#server.maxConnections = 100;
-    this.#server.listen({ host: loopback, port });
-    await once(this.#server, 'listening').catch((cause: Error) => {
-      const message = `cannot listen on ${loopback}:${port}: ${cause.message}; choose another port with --port, or omit the flag to use a free port`;
-      throw failure('stall', 'cli.listen', message, { cause });
-    });
-    return `http://${loopback}:${this.#port}/`;
+    const remedy = 'choose another port with --port, or omit the flag to use a free port';
+    const address = { host: loopback, port: this.#options.port };
+    this.#server = await startHttpServer(address, remedy, (request, response) => this.#respond(request, response));
+    return `http://${loopback}:${this.#server.port}/`;
   }
 
   /** Sends the shown cluster or directory, and warnings, to all browsers. */
@@ -94,19 +93,15 @@ export class PageServer {
 
   async close(): Promise<void> {
     this.#timer?.cancel();
-    this.#server.closeAllConnections();
-    if (this.#server.listening) await this.#server[Symbol.asyncDispose]();
-  }
-
-  get #port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    await this.#server?.close();
   }
 
   #respond(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
-    const answer = refusalOf(request, this.#port) ?? this.#answer(URL.parse(request.url ?? '/', 'http://localhost'));
+    const answer =
+      refusalOf(request, this.#server?.port ?? 0) ?? this.#answer(URL.parse(request.url ?? '/', 'http://localhost'));
     if (answer === 'stream') this.#openStream(response);
-    else write(request, response, answer);
+    else writeAnswer(request, response, answer);
   }
 
   /**
@@ -196,20 +191,12 @@ function securityPolicy(html: string): string {
   ].join('; ');
 }
 
-interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-}
-
 /**
  * Returns the response that refuses a request to the server on this port. Undefined if the request is allowed. Clients
  * omit port 80 from `Host` and `Origin`, because it is the default port of HTTP.
  */
-export function refusalOf(
-  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
-  port: number,
-): Answer | undefined {
+export function refusalOf(request: Pick<IncomingMessage, 'method' | 'headers'>, port: number): Answer | undefined {
+  const { headers } = request;
   const names = ['127.0.0.1', 'localhost', '[::1]'];
   const hosts = [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
   const advice = `open http://${loopback}:${port}/`;
@@ -221,24 +208,11 @@ export function refusalOf(
   if ((site === 'cross-site' || site === 'same-site') && mode !== 'navigate') {
     return textAnswer(403, `requests from pages of other websites are not allowed; ${advice}`);
   }
-  return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
+  return methodRefusal(request);
 }
 
 function jsonAnswer(status: number, value: unknown): Answer {
   return { status, contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) };
-}
-
-function textAnswer(status: number, text: string): Answer {
-  return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
-}
-
-function write({ method }: IncomingMessage, response: ServerResponse, { status, contentType, body }: Answer): void {
-  response.writeHead(status, {
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
-    ...(status === 405 && { Allow: 'GET, HEAD' }),
-  });
-  response.end(method === 'HEAD' ? undefined : body);
 }
 
 function send(stream: ServerResponse, event: string, data: PlaceMessage | ChangeMessage): void {

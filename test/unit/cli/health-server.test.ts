@@ -1,9 +1,10 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ListenAddress } from '../../../src/base/flag-values.ts';
-import { type HealthServer, startHealthServer } from '../../../src/cli/run/health-server.ts';
+import type { HttpServer } from '../../../src/cli/command/http-server.ts';
+import { startHealthServer } from '../../../src/cli/run/health-server.ts';
 
-const servers: HealthServer[] = [];
+const servers: HttpServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
@@ -21,7 +22,7 @@ async function start(
   return server;
 }
 
-function ask({ port }: HealthServer, path: string, method = 'GET') {
+function ask({ port }: HttpServer, path: string, method = 'GET') {
   return new Promise<{ status: number | undefined; body: string; type: string | undefined }>((resolve, reject) => {
     const outgoing = request({ host: '127.0.0.1', port, path, method, agent: false }, (response) => {
       let body = '';

@@ -1,0 +1,66 @@
+/** HTTP server of a command. It answers only GET and HEAD. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { failure } from '../../base/errors.ts';
+import type { ListenAddress } from '../../base/flag-values.ts';
+
+export interface HttpServer extends ListenAddress {
+  close(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/**
+ * Starts a server, and resolves when it listens. Port 0 takes a free port. Throws `cli.listen` if the address cannot be
+ * used.
+ * @param remedy what users can do if the address cannot be used
+ */
+export async function startHttpServer(
+  { host, port }: ListenAddress,
+  remedy: string,
+  respond: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<HttpServer> {
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, respond);
+  server.maxConnections = 100;
+  // If Node gets no host name, it listens on all IPv4 and IPv6 addresses.
+  server.listen(host === '0.0.0.0' ? { port } : { host, port });
+  await once(server, 'listening').catch((cause: Error) => {
+    throw failure('stall', 'cli.listen', `cannot listen on ${host}:${port}: ${cause.message}; ${remedy}`, { cause });
+  });
+  const address = server.address() as AddressInfo;
+  return {
+    ...{ host: address.address, port: address.port },
+    close: async () => {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function textAnswer(status: number, text: string): Answer {
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
+}
+
+/** Returns the answer to a request with a method other than GET and HEAD. Undefined if the method is allowed. */
+export function methodRefusal({ method }: Pick<IncomingMessage, 'method'>): Answer | undefined {
+  return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
+}
+
+export function writeAnswer(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  { status, contentType, body }: Answer,
+): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    ...(status === 405 && { Allow: 'GET, HEAD' }),
+  });
+  response.end(method === 'HEAD' ? undefined : body);
+}
