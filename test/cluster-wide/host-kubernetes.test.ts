@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import type { CollectorVersionPolicy, SearchExport, SearchExportSchedule } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
+import { noMetrics } from '../../src/base/metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openCluster } from '../../src/cli/resources/cluster-access.ts';
 import { buildJob } from '../../src/export/jobs/job-manifest.ts';
@@ -16,6 +16,7 @@ import { objectPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
+import { CountingMetrics } from '../support/counting-metrics.ts';
 import { type Installation, install, installs, releasedLease } from '../support/installation.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 import { exportOf } from '../unit/export/sample-view.ts';
@@ -23,24 +24,14 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Records which answers the API server gave, by method, resource and outcome. */
-class Outcomes implements Metrics {
-  readonly seen = new Set<string>();
-  readonly gauge = noMetrics.gauge;
-  readonly observedGauge = noMetrics.observedGauge;
-  readonly histogram = noMetrics.histogram;
+/** Returns whether the API server has given an answer, such as `WATCH configmaps 200`. */
+function hasAnswered({ values }: CountingMetrics, answer: string): boolean {
+  return values.has(`logfleet_kubernetes_requests_total{${answer.replaceAll(' ', ',')}}`);
+}
 
-  counter(): { add(labels: Readonly<Record<string, string>>): void } {
-    return {
-      add: ({ method, resource, outcome }) => {
-        if (method !== undefined) this.seen.add(`${method} ${resource} ${outcome}`);
-      },
-    };
-  }
-
-  get refusals(): string[] {
-    return [...this.seen].filter((line) => line.endsWith(' 403'));
-  }
+/** Returns the requests that the API server has refused. */
+function refusals({ values }: CountingMetrics): readonly string[] {
+  return [...values.keys()].filter((series) => series.startsWith('logfleet_kubernetes') && series.endsWith(',403}'));
 }
 
 const running: KubernetesHost[] = [];
@@ -52,7 +43,7 @@ afterEach(async () => {
 
 interface RunningHost {
   readonly host: KubernetesHost;
-  readonly outcomes: Outcomes;
+  readonly metrics: CountingMetrics;
 }
 
 async function operate(
@@ -61,7 +52,7 @@ async function operate(
   workerImage?: string,
 ): Promise<RunningHost> {
   const { api } = await connectToCluster({ kubeconfig: installation.kubeconfig });
-  const outcomes = new Outcomes();
+  const metrics = new CountingMetrics();
   const host = new KubernetesHost({
     api,
     namespaces: installation.serves,
@@ -72,14 +63,14 @@ async function operate(
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,
-    metrics: outcomes,
+    metrics,
   });
   running.push(host);
   host.resources(kind);
   host.resources('SearchExport');
   host.resources('SearchExportSchedule');
   host.start();
-  return { host, outcomes };
+  return { host, metrics };
 }
 
 async function createPolicy(namespace: string, name = 'production'): Promise<OwnerRef> {
@@ -140,16 +131,16 @@ function withTarget(policy: CollectorVersionPolicy, targetVersion: string): Coll
 }
 
 /** Waits until the condition holds. Throws if the API server refuses a request. */
-async function untilAllowed(outcomes: Outcomes, condition: () => boolean): Promise<void> {
-  await until(() => condition() || outcomes.refusals.length > 0);
-  if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
+async function untilAllowed(metrics: CountingMetrics, condition: () => boolean): Promise<void> {
+  await until(() => condition() || refusals(metrics).length > 0);
+  if (refusals(metrics).length > 0) throw new Error(refusals(metrics).join());
 }
 
-async function doEverything({ host, outcomes }: RunningHost, owner: OwnerRef): Promise<void> {
-  const allowed = (condition: () => boolean) => untilAllowed(outcomes, condition);
+async function doEverything({ host, metrics }: RunningHost, owner: OwnerRef): Promise<void> {
+  const allowed = (condition: () => boolean) => untilAllowed(metrics, condition);
   await allowed(() => host.leadership.isLeader() && host.unready().length === 0);
   const followed = [plural, 'searchexports', 'searchexportschedules', 'configmaps'];
-  await allowed(() => followed.every((resource) => outcomes.seen.has(`WATCH ${resource} 200`)));
+  await allowed(() => followed.every((resource) => hasAnswered(metrics, `WATCH ${resource} 200`)));
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
   const schedule = await createSchedule(host, owner.namespace);
   await host.writeStatus('SearchExportSchedule', { ...schedule, status: {} });
@@ -163,7 +154,7 @@ async function doEverything({ host, outcomes }: RunningHost, owner: OwnerRef): P
   await host.secrets.get({ namespace: owner.namespace, name: 'log-service' });
   for (const answer of ['POST events 201', 'PATCH events 200']) {
     host.events.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
-    await allowed(() => outcomes.seen.has(answer));
+    await allowed(() => hasAnswered(metrics, answer));
   }
 }
 
@@ -178,7 +169,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   test('every request of the operator is allowed', async () => {
     const at = await setting();
     await doEverything(at, at.owner);
-    expect(at.outcomes.refusals).toEqual([]);
+    expect(refusals(at.metrics)).toEqual([]);
   });
 
   test('changes of resources are noticed, and a policy that is created again has another identity', async () => {
@@ -216,8 +207,8 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 
   test('only the settings in its own namespace pause the operator', async () => {
-    const { host, installation, outcomes } = await setting();
-    await until(() => outcomes.seen.has('WATCH configmaps 200'));
+    const { host, installation, metrics } = await setting();
+    await until(() => hasAnswered(metrics, 'WATCH configmaps 200'));
     expect(host.settings()).toEqual({});
     const elsewhere = await createNamespace('elsewhere');
     const settings = { metadata: { name: 'logfleet-settings' }, data: { paused: 'true' } };
@@ -237,7 +228,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     await until(() => host.settings().pausedBy === undefined);
     const place = `the ConfigMap logfleet-settings in namespace ${installation.namespace}`;
     expect(heard).toEqual([place, undefined, `${place}, whose paused is "stop"`, undefined]);
-    expect(outcomes.refusals).toEqual([]);
+    expect(refusals(metrics)).toEqual([]);
   });
 
   test('a status is written under optimistic lock, and the spec does not change', async () => {
@@ -278,10 +269,10 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 
   test('kubectl describe shows events, with their count', async () => {
-    const { host, owner, outcomes } = await setting();
+    const { host, owner, metrics } = await setting();
     for (let time = 0; time < 2; time++) {
       host.events.publish(owner, { type: 'Warning', reason: 'TargetMissing', message: 'the service offers 19.501-1' });
-      await until(() => outcomes.seen.has(time === 0 ? 'POST events 201' : 'PATCH events 200'));
+      await until(() => hasAnswered(metrics, time === 0 ? 'POST events 201' : 'PATCH events 200'));
     }
     const { stdout } = await kubectl(['-n', owner.namespace, 'describe', 'cvp', owner.name]);
     expect(stdout).toMatch(/Warning\s+TargetMissing\s+.*\(x2 over .*the service offers 19\.501-1/);
@@ -314,11 +305,11 @@ describe.each(installs)('under the RBAC of %s', (way) => {
 /**
  * Sends each request to the API server that an export in a Kubernetes Job needs. A missing right makes a request fail.
  */
-async function runJob({ host, outcomes }: RunningHost, namespace: string): Promise<void> {
+async function runJob({ host, metrics }: RunningHost, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
   const followed = ['jobs', 'pods'].map((resource) => `WATCH ${resource} 200`);
-  await untilAllowed(outcomes, () => workerJobs.synced() && followed.every((line) => outcomes.seen.has(line)));
+  await untilAllowed(metrics, () => workerJobs.synced() && followed.every((line) => hasAnswered(metrics, line)));
   const sample = exportOf({ execution: { mode: 'Job' } });
   const share = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
   const resource = { ...sample, metadata: { ...sample.metadata, namespace } };
@@ -398,14 +389,14 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
 
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const operator = await operate(installation, 'operator-0', 'logfleet:test');
-  const { host, outcomes } = operator;
+  const { host, metrics } = operator;
   await Promise.all([
     doEverything(operator, owner).catch(() => undefined),
     runJob(operator, owner.namespace).catch(() => undefined),
   ]);
   // When the operator stops, it sends one more request to release its lease.
   await host.stop();
-  return outcomes.refusals.length > 0;
+  return refusals(metrics).length > 0;
 }
 
 async function allowJobs({ namespace, account }: Installation): Promise<void> {

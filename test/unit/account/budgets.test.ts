@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { Budgets, type Spender, userIdOf } from '../../../src/account/budgets.ts';
 import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';
 import type { SendRight } from '../../../src/service/budget/send-right.ts';
+import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { everlastingRight, SwitchedRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { CountingMetrics } from '../controller/counting-metrics.ts';
 
 const spender = ({
   serviceId = 'https://a.test/api',

@@ -4,8 +4,8 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import { type Result, settled } from '../../../src/controller/reconciler.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
+import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
-import { CountingMetrics } from './counting-metrics.ts';
 
 /** Controller under test. Each test sets its resources, its leadership and the results of its reconciler. */
 class ControllerWorld {

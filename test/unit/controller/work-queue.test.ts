@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { WorkQueue } from '../../../src/controller/work-queue.ts';
+import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { CountingMetrics } from './counting-metrics.ts';
 
 function setUp() {
   const clock = new VirtualClock();

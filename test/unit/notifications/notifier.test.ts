@@ -9,8 +9,8 @@ import type { OwnerRef } from '../../../src/host/host.ts';
 import { type Notification, notificationOf, renderBody } from '../../../src/notifications/notification.ts';
 import { Notifier, notificationCounter } from '../../../src/notifications/notifier.ts';
 import { decodeWebhook } from '../../../src/notifications/webhook.ts';
+import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { CountingMetrics } from '../controller/counting-metrics.ts';
 
 const owner: OwnerRef = { kind: 'CollectorVersionPolicy', namespace: 'logging', name: 'production', uid: 'u-1' };
 const stop = {

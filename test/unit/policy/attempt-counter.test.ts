@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Attempt, Ending, Entry } from '../../../src/policy/ledger/ledger.ts';
 import { AttemptCounter } from '../../../src/policy/policy-environment.ts';
-import { CountingMetrics } from '../controller/counting-metrics.ts';
+import { CountingMetrics } from '../../support/counting-metrics.ts';
 
 const open = { ours: true, toVersion: '19.500-1', state: 'accepted' } as Attempt;
 const entry = { collectorId: '1', open, ending: undefined } as Entry;

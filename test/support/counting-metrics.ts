@@ -1,12 +1,23 @@
-/** Metrics in memory. Tests read the sum of a counter or the last value of a gauge, by name and labels. */
-import type { Labels, Metrics, Sample } from '../../../src/base/metrics.ts';
+/**
+ * Metrics in memory. Tests read the sum of a counter or the last value of a gauge, by name and labels, and the
+ * definition of a metric by its name.
+ */
+import type { Labels, Metrics, Sample } from '../../src/base/metrics.ts';
+
+export interface MetricDefinition {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
+}
 
 export class CountingMetrics implements Metrics {
+  readonly definitions = new Map<string, MetricDefinition>();
   readonly values = new Map<string, number>();
   readonly observations = new Map<string, number[]>();
   readonly #observed: { readonly name: string; readonly read: (scrape: object) => Iterable<Sample> }[] = [];
 
-  counter(name: string) {
+  counter(name: string, help: string, labelNames: readonly string[]) {
+    this.#define('counter', name, help, labelNames);
     return {
       add: (labels: Labels, amount = 1) => {
         const key = series(name, labels);
@@ -15,7 +26,8 @@ export class CountingMetrics implements Metrics {
     };
   }
 
-  gauge(name: string) {
+  gauge(name: string, help: string, labelNames: readonly string[]) {
+    this.#define('gauge', name, help, labelNames);
     return {
       set: (labels: Labels, value: number) => {
         this.values.set(series(name, labels), value);
@@ -28,10 +40,11 @@ export class CountingMetrics implements Metrics {
 
   observedGauge(
     name: string,
-    _help: string,
-    _labelNames: readonly string[],
+    help: string,
+    labelNames: readonly string[],
     read: (scrape: object) => Iterable<Sample>,
   ): void {
+    this.#define('gauge', name, help, labelNames);
     this.#observed.push({ name, read });
   }
 
@@ -43,13 +56,18 @@ export class CountingMetrics implements Metrics {
     return new Map(samples);
   }
 
-  histogram(name: string) {
+  histogram(name: string, help: string, labelNames: readonly string[]) {
+    this.#define('histogram', name, help, labelNames);
     return {
       observe: (labels: Labels, value: number) => {
         const key = series(name, labels);
         this.observations.set(key, [...(this.observations.get(key) ?? []), value]);
       },
     };
+  }
+
+  #define(type: MetricDefinition['type'], name: string, help: string, labels: readonly string[]): void {
+    this.definitions.set(name, { type, help, labels });
   }
 }
 
