@@ -5,13 +5,13 @@ import { renderFinding } from '../../../../src/api/finding.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { BoundaryMessage } from '../../../../src/base/boundary.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
-import { silentLogger } from '../../../../src/base/log.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeForgetRequest, writeRequest } from '../../../../src/host/directory/requests.ts';
 import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
 import type { NewResource, ResourceKey } from '../../../../src/host/host.ts';
+import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
 
 const statusFile = '.logfleet/status/CollectorVersionPolicy/logging/web.json';
@@ -305,12 +305,12 @@ describe('an unusable manifest', () => {
 
   test('a problem names file, line, column and member, and is logged once', async () => {
     const place = new Workplace();
-    const warnings: string[] = [];
-    const host = await place.open({ log: { ...silentLogger, warn: (message) => void warnings.push(message) } });
+    const log = new RecordingLogger();
+    const host = await place.open({ log });
     place.write('bad.yaml', policy('web').replace('selector: {}', 'selector: 7'));
     await host.refresh();
     await host.refresh();
-    expect(warnings.filter((message) => message.includes('spec.selector'))).toHaveLength(2);
+    expect(log.warnings().filter((message) => message.includes('spec.selector'))).toHaveLength(2);
     expect(renderFinding(host.problems()[0] as never)).toMatch(/bad\.yaml:9:13: spec\.selector: /);
     place.remove('bad.yaml');
     await host.refresh();
@@ -514,26 +514,25 @@ describe('a directory that is moved away during a write', () => {
   test('is reported immediately, then at growing intervals with the start of the outage, until it is back (H2)', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', policy('web'));
-    const lines: string[] = [];
-    const log = { ...silentLogger, warn: (message: string) => void lines.push(message) };
+    const log = new RecordingLogger();
     const host = await place.open({ directories: [place.path('m')], log });
     renameSync(place.path('m'), place.path('away'));
     await host.refresh();
     const startedAt = place.clock.now();
-    const reportedAfter = lines.map(() => 0);
+    const reportedAfter = log.warnings().map(() => 0);
     for (let seconds = 10; seconds <= 100; seconds += 10) {
       await place.clock.advance(10_000);
       await host.refresh();
-      if (lines.length > reportedAfter.length) reportedAfter.push(seconds);
+      if (log.warnings().length > reportedAfter.length) reportedAfter.push(seconds);
     }
     expect(reportedAfter).toEqual([0, 10, 30, 70]);
     const since = new Date(startedAt).toISOString().replace('.000Z', 'Z');
     const told = /\/m: trying again: cannot be read \(ENOENT.*; mount it or make it readable/;
-    for (const line of lines) expect(line).toMatch(told);
-    for (const line of lines.slice(1)) expect(line).toMatch(`readable. This has lasted since ${since}.`);
+    for (const line of log.warnings()) expect(line).toMatch(told);
+    for (const line of log.warnings().slice(1)) expect(line).toMatch(`readable. This has lasted since ${since}.`);
     renameSync(place.path('away'), place.path('m'));
     await host.refresh();
-    expect(lines.at(-1)).toBe(`${place.path('m')}: works again after failing for 1m40s`);
+    expect(log.warnings().at(-1)).toBe(`${place.path('m')}: works again after failing for 1m40s`);
   });
 
   test('keeps the stored state of a resource whose manifest was copied to another directory', async () => {

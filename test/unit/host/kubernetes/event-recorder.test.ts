@@ -1,8 +1,8 @@
 /** Tests that the operator creates Kubernetes Events without waiting for the API server's answers. */
 import { expect, test } from 'vitest';
-import { type LogFields, silentLogger } from '../../../../src/base/log.ts';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
+import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { clientOf, createPolicy, createWorld, type KubernetesWorld, ownerOf, surroundings } from './world.ts';
 
 interface RecorderSetting {
@@ -47,9 +47,7 @@ test('an Event names its owner and the reporting process', async () => {
 
 test('an Event is a line of the log with its reason and detail, and is passed to the listener', async () => {
   const world = createWorld();
-  const lines: (readonly [level: string, fields: unknown])[] = [];
-  const line = (level: string) => (_: string, fields?: LogFields) => void lines.push([level, fields]);
-  const log = { ...silentLogger, info: line('info'), warn: line('warn') };
+  const log = new RecordingLogger();
   const heard: string[] = [];
   const onEvent = ({ name }: OwnerRef, { reason }: ResourceEvent) => void heard.push(`${name} ${reason}`);
   const recorder = new EventRecorder({ ...surroundings(world), client: clientOf(world), identity: 'a', log, onEvent });
@@ -57,9 +55,9 @@ test('an Event is a line of the log with its reason and detail, and is passed to
   recorder.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
   recorder.publish(owner, { type: 'Warning', reason: 'AwaitingApproval', message: 'stage canary' });
   const resource = { kind: 'CollectorVersionPolicy', namespace: 'logging', name: 'production' };
-  expect(lines).toEqual([
-    ['info', { ...resource, reason: 'RolloutStarted', detail: 'to 19.500-1' }],
-    ['warn', { ...resource, reason: 'AwaitingApproval', detail: 'stage canary' }],
+  expect(log.lines).toMatchObject([
+    { level: 'info', fields: { ...resource, reason: 'RolloutStarted', detail: 'to 19.500-1' } },
+    { level: 'warn', fields: { ...resource, reason: 'AwaitingApproval', detail: 'stage canary' } },
   ]);
   expect(heard).toEqual(['production RolloutStarted', 'production AwaitingApproval']);
 });

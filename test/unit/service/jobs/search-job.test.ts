@@ -3,12 +3,12 @@
  * service's specification).
  */
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '../../../../src/base/log.ts';
 import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
 import { SearchJobs } from '../../../../src/service/jobs/search-jobs.ts';
 import type { JobStatus } from '../../../../src/service/jobs/search-service.ts';
+import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { settled } from '../requests/harness.ts';
 import { done, FakeJob, FakePermit, failure, Ids, order, running, serve } from './fake-job.ts';
@@ -484,12 +484,12 @@ describe('opening', () => {
     const clock = new VirtualClock();
     const permits = new JobAdmission(clock, () => limit);
     const created: FakeJob[] = [];
-    const logged: unknown[] = [];
+    const log = new RecordingLogger();
     let creation: () => void = () => {};
     const jobs = new SearchJobs({
       clock,
       permits,
-      log: { ...silentLogger, warn: (_message, fields) => logged.push(fields) },
+      log,
       service: {
         createJob: async () => {
           creation();
@@ -503,7 +503,7 @@ describe('opening', () => {
       clock,
       permits,
       created,
-      logged,
+      log,
       jobs,
       fail: (error: Error) =>
         (creation = () => {
@@ -526,14 +526,17 @@ describe('opening', () => {
   });
 
   test('an unknown state is logged once for all jobs (10.2)', async () => {
-    const { clock, jobs, created, logged } = opener(3);
+    const { clock, jobs, created, log } = opener(3);
     const opened = [await jobs.open(order), await jobs.open(order), await jobs.open(order)];
     for (const [index, state] of ['RESTING', 'RESTING', 'DREAMING'].entries()) {
       const job = created[index] as FakeJob;
       job.status = () => ({ ...running, state: { unknown: state } });
     }
     await clock.advance(100_000);
-    expect(logged).toEqual([{ state: 'RESTING' }, { state: 'DREAMING' }]);
+    expect(log.lines).toMatchObject([
+      { level: 'warn', fields: { state: 'RESTING' } },
+      { level: 'warn', fields: { state: 'DREAMING' } },
+    ]);
     expect(opened.map(({ end }) => end)).toEqual([undefined, undefined, undefined]);
   });
 
