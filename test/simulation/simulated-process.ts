@@ -17,11 +17,12 @@ import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
 import type { decide } from '../../src/policy/decide.ts';
 import { connectWith } from '../../src/service/connect.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
+import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
+import { GatedTransport, type SentRequest } from '../support/gated-transport.ts';
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
+import { isDead, never, ProcessClock, ProcessGate } from '../support/process-gate.ts';
 import { serviceOrigin } from '../support/world.ts';
-import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
 /** Called when a simulated process sends a request or receives an answer. */
 export interface ProcessObserver {
@@ -35,7 +36,7 @@ export interface ProcessObserver {
 }
 
 export type Sending =
-  | { readonly to: 'service'; readonly atMs: number; readonly request: TransportRequest }
+  | ({ readonly to: 'service' } & SentRequest)
   | { readonly to: 'api'; readonly atMs: number; readonly request: KubeRequest };
 
 export interface SimulatedProcessOptions {
@@ -67,7 +68,7 @@ export class SimulatedProcess {
     const { name, api, settings, leaderElection, observer, service, log = silentLogger } = options;
     this.name = name;
     this.#gate = new ProcessGate();
-    this.#client = api.client(name);
+    this.#client = api.client(name, this.#gate);
     const clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
     this.#clock = clock;
     const random: Random = seededRandom(options.seed);
@@ -82,13 +83,17 @@ export class SimulatedProcess {
       leaderElection,
     });
     const transport = () =>
-      new ProcessTransport(
-        this,
-        new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
-        this.#gate,
-        observer,
+      new GatedTransport({
+        inner: new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
+        gate: this.#gate,
         clock,
-      );
+        observer: {
+          sending: (sent) => observer.sending(this, { to: 'service', ...sent }),
+          sent: (sent) => observer.sent(this, { to: 'service', ...sent }),
+          answered: (sent, answer) => observer.answered(this, { to: 'service', ...sent }, answer),
+          divert: (request) => observer.divert(request),
+        },
+      });
     this.#operator = new Operator({
       ...surroundings,
       host: this.host,
@@ -113,20 +118,17 @@ export class SimulatedProcess {
   }
 
   kill(): void {
-    this.#gate.die();
     this.#client.kill();
   }
 
   /** Freezes the process, like SIGSTOP. */
   freeze(): void {
-    this.#gate.close();
-    this.#client.freeze();
+    this.#gate.freeze();
   }
 
   /** Continues the frozen process, like SIGCONT. */
   thaw(): void {
-    this.#client.thaw();
-    this.#gate.open();
+    this.#gate.thaw();
   }
 
   /** Stops the process as SIGTERM does. */
@@ -174,71 +176,5 @@ class ProcessApi implements KubeApi {
 
   close(): Promise<void> {
     return this.#client.close();
-  }
-}
-
-class ProcessTransport implements Transport {
-  readonly #process: SimulatedProcess;
-  readonly #inner: InProcessTransport;
-  readonly #gate: ProcessGate;
-  readonly #observer: ProcessObserver;
-  readonly #clock: Clock;
-
-  constructor(
-    process: SimulatedProcess,
-    inner: InProcessTransport,
-    gate: ProcessGate,
-    observer: ProcessObserver,
-    clock: Clock,
-  ) {
-    this.#process = process;
-    this.#inner = inner;
-    this.#gate = gate;
-    this.#observer = observer;
-    this.#clock = clock;
-  }
-
-  ready(origin: string): Promise<void> {
-    return this.#inner.ready(origin);
-  }
-
-  async probe(origin: string): Promise<void> {
-    await this.#inner.probe(origin);
-    await new Promise<void>((resolve) => this.#gate.deliver(resolve));
-  }
-
-  async send(asked: TransportRequest): Promise<TransportResponse> {
-    if (isDead(this.#gate)) return never();
-    const request = this.#observer.divert(asked);
-    let sending: Sending | undefined;
-    const answer = this.#inner.send({
-      ...request,
-      beforeWrite: () => {
-        const departure = request.beforeWrite();
-        sending = { to: 'service', atMs: this.#clock.monotonic(), request };
-        this.#observer.sending(this.#process, sending);
-        if (isDead(this.#gate)) throw new Error('the process is no more');
-        return departure;
-      },
-    });
-    if (sending && !isDead(this.#gate)) this.#observer.sent(this.#process, sending);
-    return new Promise((resolve, reject) => {
-      answer.then(
-        (response) =>
-          this.#gate.deliver(() => {
-            if (sending) this.#observer.answered(this.#process, sending, response);
-            resolve(response);
-          }),
-        (error: unknown) => this.#gate.deliver(() => reject(error)),
-      );
-    });
-  }
-
-  drain(): Promise<void> {
-    return this.#inner.drain();
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close();
   }
 }

@@ -23,6 +23,7 @@ import {
   statusOf,
 } from './memory-api-store.ts';
 import { MemoryWatch, type WatchFault } from './memory-watch.ts';
+import { ProcessGate } from './process-gate.ts';
 
 export interface RequestInfo extends RequestTarget {
   readonly client: string;
@@ -86,9 +87,9 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
-  /** Returns a connection of one operator process to the API server. */
-  client(name: string): MemoryApiClient {
-    return new MemoryApiClient(this, name);
+  /** Returns a connection of one operator process to the API server. `gate` freezes and kills the process. */
+  client(name: string, gate = new ProcessGate()): MemoryApiClient {
+    return new MemoryApiClient(this, name, gate);
   }
 
   get watches(): ReadonlySet<MemoryWatch> {
@@ -185,20 +186,17 @@ export class MemoryApiServer {
   }
 }
 
-/**
- * Connection between one operator process and the simulated API server. A test can cut the connection, or freeze or
- * kill the process.
- */
+/** Connection between one operator process and the simulated API server. A test can cut the connection. */
 export class MemoryApiClient implements KubeApi {
   readonly name: string;
+  readonly gate: ProcessGate;
   readonly #server: MemoryApiServer;
   #cutOff = false;
-  #frozen: (() => void)[] | undefined;
-  #dead = false;
 
-  constructor(server: MemoryApiServer, name: string) {
+  constructor(server: MemoryApiServer, name: string, gate: ProcessGate) {
     this.#server = server;
     this.name = name;
+    this.gate = gate;
   }
 
   /** Disconnects the client without an error: its requests get no answer. */
@@ -211,28 +209,10 @@ export class MemoryApiClient implements KubeApi {
     this.#cutOff = false;
   }
 
-  /** Stops the process as SIGSTOP does. Sent requests still take effect. */
-  freeze(): void {
-    this.#frozen ??= [];
-  }
-
-  thaw(): void {
-    const waiting = this.#frozen ?? [];
-    this.#frozen = undefined;
-    for (const deliver of waiting) deliver();
-  }
-
   /** Ends the process as SIGKILL does. Sent requests still take effect. */
   kill(): void {
-    this.#dead = true;
+    this.gate.kill();
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
-  }
-
-  /** Delivers an answer or event now, or when the frozen process continues. */
-  deliver(action: () => void): void {
-    if (this.#dead) return;
-    if (this.#frozen) this.#frozen.push(action);
-    else action();
   }
 
   request(request: KubeRequest): Promise<KubeResponse> {
@@ -246,7 +226,7 @@ export class MemoryApiClient implements KubeApi {
   async watch(request: WatchRequest): Promise<WatchResponse> {
     const opened = await this.#exchange('WATCH', request, () => this.#server.openWatch(this, request));
     if (!(opened instanceof MemoryWatch)) return { ...opened, lines: noLines() };
-    return { status: 200, headers: {}, body: undefined, lines: opened.lines(this) };
+    return { status: 200, headers: {}, body: undefined, lines: opened.lines(this.gate) };
   }
 
   async close(): Promise<void> {
@@ -271,7 +251,7 @@ export class MemoryApiClient implements KubeApi {
       const giveUp = () => reject(signal.reason);
       signal.addEventListener('abort', giveUp, { once: true });
       const settle = (action: () => void) =>
-        this.deliver(() => {
+        this.gate.deliver(() => {
           signal.removeEventListener('abort', giveUp);
           action();
         });

@@ -3,6 +3,7 @@ import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
 import { type MemoryApiStore, type RequestTarget, type StoreEvent, statusOf } from './memory-api-store.ts';
+import type { ProcessGate } from './process-gate.ts';
 
 type Item =
   | { readonly kind: 'line'; readonly line: string }
@@ -18,14 +19,6 @@ interface WatchedServer {
   /** Minimum and maximum time in ms from a change of a resource until the watch sends the event. */
   readonly watchLatencyMs: readonly [number, number];
   spread(range: readonly [number, number]): number;
-}
-
-/**
- * Client that receives the events of a watch. `deliver` calls `action` immediately, or as soon as a disconnected client
- * is connected again.
- */
-interface WatchingClient {
-  deliver(action: () => void): void;
 }
 
 export class MemoryWatch {
@@ -118,7 +111,8 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  async *lines(client: WatchingClient): AsyncGenerator<string, void> {
+  /** Returns the events of the watch. They are delivered through the gate of the process. */
+  async *lines(gate: ProcessGate): AsyncGenerator<string, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });
       this.#wake?.();
@@ -127,7 +121,7 @@ export class MemoryWatch {
     if (this.#signal.aborted) onAbort();
     try {
       for (;;) {
-        const item = this.#items.shift() ?? (await this.#next(client));
+        const item = this.#items.shift() ?? (await this.#next(gate));
         if (item?.kind === 'end') return;
         if (item?.kind === 'error') throw item.error;
         if (item) yield item.line;
@@ -138,11 +132,11 @@ export class MemoryWatch {
     }
   }
 
-  #next(client: WatchingClient): Promise<Item | undefined> {
+  #next(gate: ProcessGate): Promise<Item | undefined> {
     return new Promise((resolve) => {
       this.#wake = () => {
         this.#wake = undefined;
-        client.deliver(() => resolve(this.#items.shift()));
+        gate.deliver(() => resolve(this.#items.shift()));
       };
     });
   }

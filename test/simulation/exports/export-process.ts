@@ -16,12 +16,12 @@ import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts
 import type { WorkerPart } from '../../../src/export/work/worker-part.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectWith } from '../../../src/service/connect.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../../../src/service/transport/transport.ts';
+import { GatedTransport } from '../../support/gated-transport.ts';
 import { InProcessTransport } from '../../support/in-process-transport.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
+import { ProcessClock, ProcessGate } from '../../support/process-gate.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { serviceOrigin } from '../../support/world.ts';
-import { isDead, never, ProcessClock, ProcessGate } from '../process-gate.ts';
 import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
 import type { HistoryProcess, ToldState } from './history-process.ts';
 import type { Seat } from './planned-actions.ts';
@@ -106,15 +106,15 @@ export class ExportProcess implements HistoryProcess {
   }
 
   kill(): void {
-    this.#gate.die();
+    this.#gate.kill();
   }
 
   freeze(): void {
-    this.#gate.close();
+    this.#gate.freeze();
   }
 
   thaw(): void {
-    this.#gate.open();
+    this.#gate.thaw();
   }
 
   async stop(): Promise<void> {
@@ -125,14 +125,18 @@ export class ExportProcess implements HistoryProcess {
   }
 
   #connect() {
-    const { seat, service } = this.#options;
+    const { seat, service, observer } = this.#options;
     const clock = this.#clock;
     const transport = () =>
-      new GatedTransport(
-        new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
-        this.#gate,
-        this.#options.observer,
-      );
+      new GatedTransport({
+        inner: new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
+        gate: this.#gate,
+        clock,
+        observer: {
+          sending: ({ request }) => observer.before(`${request.method} ${request.path}`),
+          sent: ({ request }) => observer.after(`${request.method} ${request.path}`),
+        },
+      });
     const accessId = `id-${seat}`;
     return connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport })({
       address: { origin: serviceOrigin, basePath: service.model.basePath },
@@ -168,57 +172,5 @@ export class ExportProcess implements HistoryProcess {
       if (this.#dueMs === dueMs) this.#dueMs = Number.POSITIVE_INFINITY;
       this.#wake();
     });
-  }
-}
-
-class GatedTransport implements Transport {
-  readonly #inner: InProcessTransport;
-  readonly #gate: ProcessGate;
-  readonly #observer: DestinationObserver;
-
-  constructor(inner: InProcessTransport, gate: ProcessGate, observer: DestinationObserver) {
-    this.#inner = inner;
-    this.#gate = gate;
-    this.#observer = observer;
-  }
-
-  ready(origin: string): Promise<void> {
-    return this.#inner.ready(origin);
-  }
-
-  async probe(origin: string): Promise<void> {
-    await this.#inner.probe(origin);
-    await new Promise<void>((resolve) => this.#gate.deliver(resolve));
-  }
-
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    if (isDead(this.#gate)) return never();
-    const effect = `${request.method} ${request.path}`;
-    let isSent = false;
-    const answer = this.#inner.send({
-      ...request,
-      beforeWrite: () => {
-        const departure = request.beforeWrite();
-        this.#observer.before(effect);
-        if (isDead(this.#gate)) throw new Error('the process is no more');
-        isSent = true;
-        return departure;
-      },
-    });
-    if (isSent && !isDead(this.#gate)) this.#observer.after(effect);
-    return new Promise((resolve, reject) => {
-      answer.then(
-        (response) => this.#gate.deliver(() => resolve(response)),
-        (error: unknown) => this.#gate.deliver(() => reject(error)),
-      );
-    });
-  }
-
-  drain(): Promise<void> {
-    return this.#inner.drain();
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close();
   }
 }

@@ -8,7 +8,7 @@ import {
   MemoryDestination,
   type MemoryStore,
 } from '../../support/memory-destination.ts';
-import { isDead, never, type ProcessGate } from '../process-gate.ts';
+import { isDead, never, type ProcessGate } from '../../support/process-gate.ts';
 
 export interface DestinationObserver {
   /** Called before a destination call is sent. Killing the process here prevents the call. */

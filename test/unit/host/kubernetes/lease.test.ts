@@ -10,7 +10,8 @@ import {
   soleLeadership,
 } from '../../../../src/host/kubernetes/lease.ts';
 import type { MemoryApiClient } from '../../../support/memory-api-server.ts';
-import { createWorld, type KubernetesWorld, ProcessClock, surroundings } from './world.ts';
+import { ProcessClock, ProcessGate } from '../../../support/process-gate.ts';
+import { createWorld, type KubernetesWorld, surroundings } from './world.ts';
 
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
@@ -26,8 +27,9 @@ class LeaseCandidate {
   readonly election: LeaseElection;
 
   constructor(world: KubernetesWorld, name: string, seed: number) {
-    this.api = world.server.client(name);
-    this.clock = new ProcessClock(world.clock);
+    const gate = new ProcessGate();
+    this.api = world.server.client(name, gate);
+    this.clock = new ProcessClock(world.clock, gate);
     const around = { ...surroundings(world, this.clock), random: seededRandom(seed) };
     const client = new ApiClient({ ...around, api: this.api });
     this.election = new LeaseElection({
@@ -40,18 +42,15 @@ class LeaseCandidate {
     });
   }
 
-  stop(): void {
-    this.clock.stop();
-    this.api.freeze();
+  freeze(): void {
+    this.api.gate.freeze();
   }
 
-  wake(): void {
-    this.api.thaw();
-    this.clock.wake();
+  thaw(): void {
+    this.api.gate.thaw();
   }
 
   kill(): void {
-    this.clock.stop();
     this.api.kill();
   }
 }
@@ -134,13 +133,13 @@ test('a leader that is killed is replaced when its lease has run out, by force',
 
 test('a leader that was stopped longer than its lease notices before anything else runs', async () => {
   const { world, first, second } = await pair();
-  first.stop();
+  first.freeze();
   await world.clock.advance(60_000);
   expect(second.election.isLeader()).toBe(true);
   expect(first.election.isLeader()).toBe(false);
   const heard: boolean[] = [];
   first.election.subscribe(() => heard.push(first.election.isLeader()));
-  first.wake();
+  first.thaw();
   await world.clock.advance(60_000);
   expect(heard).toEqual([false]);
   expect(first.election.isLeader()).toBe(false);
@@ -152,10 +151,10 @@ test('a leader that was suspended without a takeover begins a new term', async (
   const only = new LeaseCandidate(world, 'only', 1);
   only.election.start();
   await world.clock.advance(100);
-  only.stop();
+  only.freeze();
   await world.clock.advance(renewDeadlineMs + 1);
   expect(only.election.isLeader()).toBe(false);
-  only.wake();
+  only.thaw();
   await world.clock.advance(checkIntervalMs);
   expect(only.election.isLeader()).toBe(true);
   expect(only.election.term()).toBe(2);
@@ -222,8 +221,8 @@ test('two processes never lead at once during half an hour of faults, whatever t
     let led = 0;
     for (let step = 0; step < 1_800; step++) {
       const chosen = candidates[Math.floor(random.next() * candidates.length)] as LeaseCandidate;
-      if (random.next() < 0.02) chosen.stop();
-      if (random.next() < 0.05) chosen.wake();
+      if (random.next() < 0.02) chosen.freeze();
+      if (random.next() < 0.05) chosen.thaw();
       await world.clock.advance(1_000);
       countLeaders();
       led += candidates.filter(({ election }) => election.isLeader()).length;
@@ -338,9 +337,9 @@ test('a release in the middle of a first attempt leaves the lease free', async (
 
 test('a release does not change a lease that another process took', async () => {
   const { world, first, second } = await pair();
-  first.stop();
+  first.freeze();
   await world.clock.advance(30_000);
-  first.wake();
+  first.thaw();
   const wokenAtMs = world.clock.monotonic();
   const released = first.election.release();
   await world.clock.advance(1_000);

@@ -1,6 +1,6 @@
-/** Helpers to test the Kubernetes host: an API server in memory, and processes that can be frozen. */
+/** Helpers to test the Kubernetes host, with an API server in memory. */
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
-import type { Clock, Timer } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
@@ -84,50 +84,4 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
     () => 'no error',
     (error: { code?: string }) => error.code ?? String(error),
   );
-}
-
-/** Clock of a simulated process. Its time can be wrong. While the process is frozen, its timers do not fire. */
-export class ProcessClock implements Clock {
-  readonly #clock: VirtualClock;
-  #waiting: (() => void)[] | undefined;
-  skewMs = 0;
-
-  constructor(clock: VirtualClock) {
-    this.#clock = clock;
-  }
-
-  now(): number {
-    return this.#clock.now() + this.skewMs;
-  }
-
-  monotonic(): number {
-    return this.#clock.monotonic();
-  }
-
-  after(delayMs: number, callback: () => void): Timer {
-    let cancelled = false;
-    const fire = () => {
-      if (!cancelled) callback();
-    };
-    const timer = this.#clock.after(delayMs, () => {
-      if (this.#waiting) this.#waiting.push(fire);
-      else fire();
-    });
-    return {
-      cancel() {
-        cancelled = true;
-        timer.cancel();
-      },
-    };
-  }
-
-  stop(): void {
-    this.#waiting ??= [];
-  }
-
-  wake(): void {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = undefined;
-    for (const fire of waiting) fire();
-  }
 }

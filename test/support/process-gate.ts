@@ -13,17 +13,20 @@ export class ProcessGate {
     else if (this.state === 'frozen') this.#waiting.push(action);
   }
 
-  close(): void {
+  /** Stops the process as SIGSTOP does. */
+  freeze(): void {
     if (this.state === 'running') this.state = 'frozen';
   }
 
-  open(): void {
+  /** Continues the frozen process as SIGCONT does. */
+  thaw(): void {
     if (this.state !== 'frozen') return;
     this.state = 'running';
     for (const action of this.#waiting.splice(0)) this.deliver(action);
   }
 
-  die(): void {
+  /** Ends the process as SIGKILL does. */
+  kill(): void {
     this.state = 'dead';
     this.#waiting = [];
   }
@@ -36,16 +39,17 @@ const finestMs = 0.001;
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
   readonly #gate: ProcessGate;
-  readonly #skewMs: number;
+  /** Offset of the process's wall clock in ms. */
+  skewMs: number;
 
-  constructor(clock: Clock, gate: ProcessGate, skewMs: number) {
+  constructor(clock: Clock, gate: ProcessGate, skewMs = 0) {
     this.#clock = clock;
     this.#gate = gate;
-    this.#skewMs = skewMs;
+    this.skewMs = skewMs;
   }
 
   now(): number {
-    return this.#clock.now() + this.#skewMs;
+    return this.#clock.now() + this.skewMs;
   }
 
   monotonic(): number {
