@@ -3,18 +3,30 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Test files that run for more than half a minute, longest first. */
 const longest = [
+  'test/e2e/docs.test.ts',
+  'test/e2e/package.test.ts',
+  'test/cluster-wide/chart-release.test.ts',
   'test/e2e/demo.test.ts',
-  'test/cluster/export-run.test.ts',
+  'test/browser/page.test.ts',
+  'test/cluster/export-job-run.test.ts',
   'test/cluster/operator-run.test.ts',
   'test/e2e/staged-run.test.ts',
-  'test/e2e/crash.test.ts',
-  'test/e2e/directory-run.test.ts',
-  'test/cluster-wide/chart-release.test.ts',
+  'test/cluster/export-run.test.ts',
+  'test/cluster/restore.test.ts',
+  'test/e2e/store-access.test.ts',
+  'test/cluster/rights.test.ts',
   'test/cluster-wide/host-kubernetes.test.ts',
-  'test/e2e/export-run.test.ts',
   'test/e2e/failover.test.ts',
-  'test/e2e/export-command.test.ts',
-  'test/e2e/export-worker.test.ts',
+  'test/e2e/export-run.test.ts',
+  'test/cluster/chart.test.ts',
+  'test/e2e/directory-run.test.ts',
+  'test/e2e/crash.test.ts',
+  'test/integration/export/lies/lies.test.ts',
+  'test/integration/host/directory/directory-damage.test.ts',
+  'test/integration/policy/rule-histories.test.ts',
+  'test/integration/export/export-run.test.ts',
+  'test/integration/schedule/schedule-cost.test.ts',
+  'test/integration/policy/message-analysis-kills.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {
