@@ -1,12 +1,8 @@
 /** Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
 
-import { InProcessService } from '../../simulator/in-process.ts';
-import { ServiceModel } from '../../simulator/model.ts';
-import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { SearchJob } from '../../src/service/jobs/search-job.ts';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { ClientWorld } from '../../test/support/client-world.ts';
 import type { FigureSection } from '../figures.ts';
-import { jobsOn } from '../virtual-jobs.ts';
 
 export interface JobsAliveFigures {
   readonly jobs: number;
@@ -28,21 +24,11 @@ const leastPageShare = 0.5;
 const wholeBudget = minutes * 60 * 4;
 
 export async function keepJobsAlive(): Promise<JobsAliveFigures> {
-  const clock = new VirtualClock();
-  const journal: JournalEntry[] = [];
-  const startMs = clock.now();
-  const model = new ServiceModel(
-    {
-      users: { ops: { keys: { id: 'key' } } },
-      // Minimum time without requests before the service may cancel a job (section 3.1 of docs/service.md).
-      search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
-      logs: { messages: 2_000, from: '-1h', to: '-0s' },
-    },
-    { startMs, journal: (entry) => journal.push(entry) },
-  );
-  const service = new InProcessService(model, clock, { latencyMs: 20 });
-  const jobs = jobsOn(service, clock);
-  const order = { query: '*', fromMs: startMs - 3_600_000, toMs: startMs, requiresRawMessages: true };
+  const { clock, journal, model, jobs, order } = new ClientWorld({
+    // Minimum time without requests before the service may cancel a job (section 3.1 of docs/service.md).
+    search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
+    logs: { messages: 2_000, from: '-1h', to: '-0s' },
+  });
   const opened: SearchJob[] = [];
   for (let job = 0; job < jobCount; job++) {
     void jobs.open(order).then(async (one) => {

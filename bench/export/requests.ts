@@ -1,8 +1,5 @@
 /** Counts the requests for an export of a million messages, in virtual time. */
 
-import { InProcessService } from '../../simulator/in-process.ts';
-import { ServiceModel } from '../../simulator/model.ts';
-import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -16,10 +13,9 @@ import { ExportWork } from '../../src/export/work/export-work.ts';
 import type { WorkLimits, WorkView } from '../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
+import { ClientWorld } from '../../test/support/client-world.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import type { FigureLine, FigureSection } from '../figures.ts';
-import { jobsOn } from '../virtual-jobs.ts';
 
 export interface ExportRequestFigures {
   readonly name: string;
@@ -147,21 +143,18 @@ export async function measureExportRequests(): Promise<readonly ExportRequestFig
 
 async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   const { name, search, dense = [], faults = {}, byReceiptTime = false, isForComparison = false } = shape;
-  const clock = new VirtualClock();
-  const journal: JournalEntry[] = [];
-  const model = new ServiceModel(
+  const world = new ClientWorld(
     {
-      users: { ops: { keys: { id: 'key' } } },
       search: { messageLimit, ...search },
       faults,
       logs: { messages, from: range.fromMs, to: range.toMs, dense, size: { typicalBytes: 600 } },
     },
-    { startMs: clock.now(), journal: (entry) => journal.push(entry) },
+    { latencyMs: 25 },
   );
-  const service = new InProcessService(model, clock, { latencyMs: 25 });
+  const { clock, journal } = world;
   // A digest needs aggregations. If the service refuses aggregations, the export can check only the number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
-  const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
+  const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
   // A search by receipt time may omit or add messages near the ends of its range, so their number is not checked.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
@@ -201,7 +194,7 @@ interface WantedExport {
   readonly proof: WorkLimits['proof'];
 }
 
-async function complete(service: InProcessService, clock: VirtualClock, { byReceiptTime, proof }: WantedExport) {
+async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: WantedExport) {
   const quirks = new CountingQuirks();
   const definition = exportDefinition(
     {
@@ -223,7 +216,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
       quirks,
       clock,
       log: silentLogger,
-      jobs: jobsOn(service, clock),
+      jobs,
       scannedBytes: 0,
       part: onlyWorker,
     },

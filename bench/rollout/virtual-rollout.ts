@@ -64,7 +64,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   await world.until(isDone, longestMs);
   const readySeconds = world.clock.monotonic() / 1_000;
   record.take();
-  const state = world.model.snapshot(world.service.nowMs());
+  const state = world.snapshot();
   const endsMs = state.tasks.map(({ collectorEndTime }) => collectorEndTime ?? Number.NaN);
   const { requests, maxPerSecond, maxInFlight, rejected429, tasksAccepted } = state.counters;
   const slots = Math.ceil(rollout.collectors / maxInProgress) * upgradeSeconds;

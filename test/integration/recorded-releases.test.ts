@@ -41,7 +41,7 @@ describe.each(releases)('from the state of %s', (release) => {
     replaceState(world, state);
     world.start();
     expect(await world.until(() => world.ready('production')?.reason === 'AllUpdated', 4 * hourMs)).toBe(true);
-    const { tasks } = world.model.snapshot(world.service.nowMs());
+    const { tasks } = world.snapshot();
     expect(new Set(tasks.map(({ collectorId }) => collectorId)).size).toBe(collectorCount);
     expect(tasks).toHaveLength(collectorCount);
     const { rollout } = state.status as { readonly rollout: { readonly id: string } };

@@ -41,7 +41,7 @@ export async function unfinishedRollout(): Promise<World> {
     failurePolicy: { maxFailures: 5 },
   });
   const replica = world.start();
-  await world.until(() => world.model.snapshot(world.service.nowMs()).tasks.length >= 7, 24 * 60 * minuteMs);
+  await world.until(() => world.snapshot().tasks.length >= 7, 24 * 60 * minuteMs);
   await world.clock.advance(15_000);
   replica.kill();
   return world;

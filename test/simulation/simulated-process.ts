@@ -22,7 +22,7 @@ import { GatedTransport, type SentRequest } from '../support/gated-transport.ts'
 import { InProcessTransport } from '../support/in-process-transport.ts';
 import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
 import { isDead, never, ProcessClock, ProcessGate } from '../support/process-gate.ts';
-import { serviceOrigin } from '../support/world.ts';
+import { serviceOrigin } from '../support/service-world.ts';
 
 /** Called when a simulated process sends a request or receives an answer. */
 export interface ProcessObserver {

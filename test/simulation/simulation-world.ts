@@ -14,8 +14,9 @@ import { MemoryApiServer, type RequestFault, type RequestInfo } from '../support
 import type { ApiObject, StoreEvent } from '../support/memory-api-store.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import { checkedDecide } from '../support/pure-decide.ts';
+import { serviceOrigin } from '../support/service-world.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { policiesPath, policyDefaults, secretManifest, secretsPath, serviceOrigin } from '../support/world.ts';
+import { policiesPath, policyDefaults, secretManifest, secretsPath } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';

@@ -1,39 +1,20 @@
-/** Simulates the log service, the API server and operators in virtual time. */
+/** Simulates the API server and operators in virtual time, with the simulated log service. */
 
-import { InProcessService, type Network } from '../../simulator/in-process.ts';
-import type { LogData } from '../../simulator/log-data/log-data.ts';
-import { ServiceModel } from '../../simulator/model.ts';
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
-import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
-import { type Random, seededRandom } from '../../src/base/random.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator/operator.ts';
 import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
-import { connectWith } from '../../src/service/connect.ts';
-import { InProcessTransport } from './in-process-transport.ts';
+import type { InProcessTransport } from './in-process-transport.ts';
 import { MemoryApiServer } from './memory-api-server.ts';
-import { VirtualClock } from './virtual-clock.ts';
+import { ServiceWorld, type ServiceWorldOptions } from './service-world.ts';
 
 export const policiesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 export const exportsPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports';
 export const secretsPath = '/api/v1/namespaces/logging/secrets';
-export const serviceOrigin = 'https://logs.example.com';
-
-export interface ServiceWorldOptions {
-  readonly scenario: Scenario;
-  readonly seed?: number;
-  /** One-way latency of the service's network in ms; 10 by default. */
-  readonly latencyMs?: number;
-  readonly jitterMs?: number;
-  readonly logData?: (startMs: number) => LogData;
-  /** Creates the service that the operator uses. */
-  readonly service?: ServiceMaker;
-  readonly clock?: VirtualClock;
-}
 
 export interface WorldOptions extends ServiceWorldOptions {
   readonly settings?: Partial<PolicySettings>;
@@ -43,8 +24,6 @@ export interface WorldOptions extends ServiceWorldOptions {
   readonly exports?: OperatorOptions['exports'];
 }
 
-export type ServiceMaker = (model: ServiceModel, clock: VirtualClock, network: Network) => InProcessService;
-
 /** One running replica of the operator. */
 export interface Replica {
   readonly name: string;
@@ -53,63 +32,6 @@ export interface Replica {
   /** Ends the replica as if its process were killed. */
   kill(): void;
   stop(): Promise<void>;
-}
-
-interface WorldConnection {
-  readonly metrics?: Metrics;
-  readonly isAlive?: () => boolean;
-  /** List to which each new transport is added. */
-  readonly transports?: InProcessTransport[];
-}
-
-/** The simulated service on a virtual clock, and the connections to this service. */
-export class ServiceWorld {
-  readonly clock: VirtualClock;
-  readonly random: Random;
-  readonly service: InProcessService;
-  readonly model: ServiceModel;
-  readonly journal: JournalEntry[] = [];
-
-  constructor({ scenario, seed = 1, clock = new VirtualClock(), ...options }: ServiceWorldOptions) {
-    this.clock = clock;
-    this.random = seededRandom(seed);
-    const startMs = clock.now();
-    this.model = new ServiceModel(scenario, {
-      startMs,
-      ...(options.logData === undefined ? {} : { logData: options.logData(startMs) }),
-      journal: (entry) => this.journal.push(entry),
-    });
-    const { latencyMs = 10, jitterMs = 0, service } = options;
-    const network = { latencyMs, jitterMs, random: this.random };
-    this.service = service?.(this.model, clock, network) ?? new InProcessService(this.model, clock, network);
-  }
-
-  /** Returns the data of the Secret for the service. */
-  get secret(): Readonly<Record<string, string>> {
-    return {
-      baseURL: `${serviceOrigin}${this.model.basePath}`,
-      accessId: 'simulator',
-      accessKey: 'simulator-key',
-    };
-  }
-
-  /** Connects to the simulated service. While `isAlive` returns false, no host can be reached. */
-  connect(options: WorldConnection = {}) {
-    const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
-    const { clock } = this;
-    const find = (origin: string) => (isAlive() && origin === serviceOrigin ? this.service : undefined);
-    const transport = () => {
-      const made = new InProcessTransport(find, clock);
-      transports.push(made);
-      return made;
-    };
-    return connectWith({ clock, metrics, userAgent: 'logfleet/test', transport });
-  }
-
-  /** Advances the clock until `done` returns true, but at most by `atMostMs`. Returns the last result of `done`. */
-  until(done: () => boolean, atMostMs: number): Promise<boolean> {
-    return this.clock.run(done, this.clock.monotonic() + atMostMs);
-  }
 }
 
 export class World extends ServiceWorld {

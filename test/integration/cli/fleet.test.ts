@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fleetCommand } from '../../../src/cli/fleet/fleet.ts';
 import { openFleetPlace } from '../../../src/cli/fleet/fleet-place.ts';
+import { ServiceWorld, serviceOrigin } from '../../support/service-world.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
-import { ServiceWorld, serviceOrigin } from '../../support/world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';
 import { secret } from './plan-run.ts';
 

@@ -152,11 +152,11 @@ interface RollOut {
 
 async function rollOut(world: World): Promise<RollOut> {
   const begunMs = world.clock.monotonic();
-  const known = world.model.snapshot(world.service.nowMs()).tasks.length;
+  const known = world.snapshot().tasks.length;
   world.start();
   const isDone = () => world.ready('fleet')?.status === 'True';
   expect(await world.until(isDone, 30 * 24 * hourMs)).toBe(true);
-  const { tasks } = world.model.snapshot(world.service.nowMs());
+  const { tasks } = world.snapshot();
   return { totalMs: world.clock.monotonic() - begunMs, tasks: tasks.slice(known) };
 }
 
@@ -195,7 +195,7 @@ describe('a plan and its rollout', () => {
     async (_, one) => {
       const world = worldOf(one);
       const plan = await planOf(world, one.upgradeSeconds * 1_000);
-      expect(world.model.snapshot(world.service.nowMs()).tasks).toEqual([]);
+      expect(world.snapshot().tasks).toEqual([]);
       const found = await rollOut(world);
       expectSameStages(plan, found, plan.forecast?.windows.length !== 0);
       if (one === cases.windows) expect(plan.forecast?.windows.map(({ fromMs }) => dayOf(fromMs))).toEqual(days(found));
@@ -219,7 +219,7 @@ describe('a plan and its rollout', () => {
     expect(isWithinATenth(posts + looks + sweeps + counts, journal.length)).toBe(true);
     const [canary, rest] = plan.stages;
     expect(canary?.analysis).toMatchObject({ minRatio: 50, durationMs: 30 * minuteMs });
-    const firstOfRest = world.model.snapshot(world.service.nowMs()).tasks[10]?.requestTime ?? Number.NaN;
+    const firstOfRest = world.snapshot().tasks[10]?.requestTime ?? Number.NaN;
     expect(Math.abs((rest?.startMs ?? Number.NaN) - firstOfRest)).toBeLessThan(minuteMs);
   });
 
@@ -236,7 +236,7 @@ describe('a plan and its rollout', () => {
     const first = world.start();
     await world.clock.advance(atMs);
     first.kill();
-    const begun = world.model.snapshot(world.service.nowMs()).tasks.length;
+    const begun = world.snapshot().tasks.length;
     const plan = await planOf(world, source === 'given' ? one.upgradeSeconds * 1_000 : undefined);
     expect(plan).toMatchObject({ begins: false, upgrade: { source } });
     const { tasks, totalMs } = await rollOut(world);

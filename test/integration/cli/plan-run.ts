@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { nowhere, type OpenPlace } from '../../../src/cli/plan/plan-place.ts';
+import { ServiceWorld, serviceOrigin } from '../../support/service-world.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
-import { ServiceWorld, serviceOrigin } from '../../support/world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';
 
 export const secret = `
@@ -33,6 +33,6 @@ export async function runPlan(setting: PlanSetting) {
   const context = { ...recordingContext(), cwd: folder, env };
   const dependencies = { open: open ?? (async () => nowhere), connect: world.connect(), clock, random };
   const status = await clock.during(planCommand(files, { output: 'table', ...flags }, context, dependencies));
-  const { tasks, jobs } = world.model.snapshot(clock.monotonic());
+  const { tasks, jobs } = world.snapshot();
   return { status, stdout: context.stdout.text, stderr: context.stderr.text, tasks, jobs, journal: world.journal };
 }

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { escapeMarkdown } from '../../../src/cli/plan/plan-markdown.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import { serviceOrigin } from '../../support/world.ts';
+import { serviceOrigin } from '../../support/service-world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 

@@ -51,7 +51,7 @@ describe('a plan', () => {
     expect(countUpgrades(await rolloutPlan(world))).toBe(20);
     const methods = new Set(world.journal.map(({ method }) => method));
     expect([...methods]).toEqual(['GET']);
-    expect(world.model.snapshot(world.service.nowMs()).tasks).toEqual([]);
+    expect(world.snapshot().tasks).toEqual([]);
     expect(JSON.stringify(world.policy('fleet'))).toBe(resources);
   });
 
@@ -298,7 +298,7 @@ test('shows a rollout as complete unless a late joiner is left', async () => {
     const lines = renderPlans([outlook as Outlook], { wide: false, width: 100, colour: false });
     return lines.find((line) => line.startsWith('  Rollout:'));
   };
-  await world.until(() => world.model.snapshot(world.service.nowMs()).tasks.length > 0, hourMs);
+  await world.until(() => world.snapshot().tasks.length > 0, hourMs);
   expect(await told()).toMatch(/^ {2}Rollout: +1-19\.200-1, which continues$/);
   expect(await world.until(() => world.ready('fleet')?.reason === 'AllUpdated', hourMs)).toBe(true);
   expect(await told()).toMatch(/, which is complete$/);

@@ -1,7 +1,8 @@
 /** Tests the condition of a policy after each mistake of a user, and after its correction. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
-import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../../support/world.ts';
+import { serviceOrigin } from '../../support/service-world.ts';
+import { busiest, policiesPath, secretsPath, World } from '../../support/world.ts';
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;

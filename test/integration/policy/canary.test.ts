@@ -31,7 +31,7 @@ function rollout(upgrade: Scenario['upgrade'], canary: object) {
     },
   });
   world.start();
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const snapshot = () => world.snapshot();
   return {
     world,
     snapshot,

@@ -182,7 +182,7 @@ function rollout() {
   world.addSecret();
   world.addSecret('other');
   world.addPolicy('production', base);
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const snapshot = () => world.snapshot();
   const path = `${policiesPath}/production`;
   return {
     world,

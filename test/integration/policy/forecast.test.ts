@@ -80,7 +80,7 @@ async function rollOut(rollout: ForecastRollout): Promise<{ readonly totalMs: nu
   const replica = world.start();
   const isDone = () => world.ready('fleet')?.status === 'True';
   expect(await world.until(isDone, 24 * hourMs)).toBe(true);
-  const requests = world.model.snapshot(world.service.nowMs()).counters.requests;
+  const requests = world.snapshot().counters.requests;
   replica.kill();
   return { totalMs: world.clock.monotonic(), requests };
 }

@@ -42,7 +42,7 @@ function world(count: number) {
 }
 
 function names(world: World): readonly string[] {
-  return world.model.snapshot(world.service.nowMs()).collectors.map(({ name }) => name);
+  return world.snapshot().collectors.map(({ name }) => name);
 }
 
 function isReady(world: World): () => boolean {

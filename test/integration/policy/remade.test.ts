@@ -38,7 +38,7 @@ test('an attempt that was accepted right before the deletion is taken over with 
   world.addSecret();
   add();
   world.start();
-  const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
+  const accepted = () => world.snapshot().counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
   // The policy is deleted after the service has accepted the upgrades, but before the operator has processed the
   // answers.

@@ -17,8 +17,7 @@ function rolling(): World {
 }
 
 const inProgress = (world: World) => world.policy('production')?.status?.collectors?.inProgress ?? 0;
-const running = (world: World) =>
-  world.model.snapshot(world.service.nowMs()).collectors.filter(({ upgrading }) => upgrading).length;
+const running = (world: World) => world.snapshot().collectors.filter(({ upgrading }) => upgrading).length;
 
 test('a paused rollout is at rest after the upgrades in flight, and its status no longer changes', async () => {
   const world = rolling();

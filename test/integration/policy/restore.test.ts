@@ -35,7 +35,7 @@ function fleet({ groups, spec = {} }: RestoredFleetSetting = {}) {
     retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
     ...spec,
   });
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const snapshot = () => world.snapshot();
   const status = () => world.policy('production')?.status;
   return {
     world,
@@ -255,7 +255,7 @@ test('a restore keeps a death in a soak, although no listing shows anything new 
   world.start();
   expect(await untilReason('Soaking')).toBe(true);
   const backup = new Backup(world);
-  const there = world.model.snapshot(world.service.nowMs()).collectors.filter(({ version }) => version === target);
+  const there = world.snapshot().collectors.filter(({ version }) => version === target);
   const silent = Object.fromEntries(there.map(({ name }) => [name, { running: false }]));
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);

@@ -109,7 +109,7 @@ describe('a canary of 10 % that has ended upgrades no collector before the appro
     world.start();
     expect(await untilReason('Soaking')).toBe(true);
     const id = tasks()[0]?.collectorId;
-    const name = world.model.snapshot(world.service.nowMs()).collectors.find((one) => one.id === id)?.name as string;
+    const name = world.snapshot().collectors.find((one) => one.id === id)?.name as string;
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     expect(await untilReason('CollectorsFailed')).toBe(true);
     annotate(annotations.retry, `${status()?.rollout?.id}`);

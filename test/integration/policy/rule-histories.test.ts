@@ -34,7 +34,7 @@ function rollout({ scenario = {}, strategy = {}, spec = {} }: RuleSetting = {}) 
     retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
     ...spec,
   });
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const snapshot = () => world.snapshot();
   const status = () => world.policy('production')?.status;
   const tasks = () => snapshot().tasks;
   const patch = (change: object) => world.api.patch(`${policiesPath}/production`, change);
@@ -488,7 +488,7 @@ describe('soak', () => {
       one.world.start();
       expect(await one.untilReason('Soaking')).toBe(true);
       const [victim] = one.tasks();
-      const { collectors } = one.world.model.snapshot(one.world.service.nowMs());
+      const { collectors } = one.world.snapshot();
       const name = collectors.find(({ id }) => id === victim?.collectorId)?.name as string;
       one.change({ collectors: { [name]: { version: middle } } });
       expect(await one.untilReason(action === 'Pause' ? 'RolloutStopped' : 'RolledBack')).toBe(true);
@@ -503,7 +503,7 @@ describe('soak', () => {
     const one = rollout({ scenario: { upgrade: { duration: '20m' } }, strategy: { stages: [slow, rest] } });
     one.world.start();
     await one.world.until(() => one.at(target) === 1, hourMs);
-    const { collectors } = one.world.model.snapshot(one.world.service.nowMs());
+    const { collectors } = one.world.snapshot();
     const { name } = collectors.find(({ version }) => version === target) as { readonly name: string };
     one.change({ collectors: { [name]: { running: false } } });
     expect(await one.untilReason('RolloutStopped')).toBe(true);
@@ -546,7 +546,7 @@ describe('a soak that follows', () => {
     const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest] } });
     one.world.start();
     expect(await one.untilReason('Soaking')).toBe(true);
-    const { collectors } = one.world.model.snapshot(one.world.service.nowMs());
+    const { collectors } = one.world.snapshot();
     const { name } = collectors.find(({ version }) => version === target) as { readonly name: string };
     one.change({ collectors: { [name]: { running: false } } });
     expect(await one.untilReason('RolloutStopped')).toBe(true);

@@ -87,7 +87,7 @@ test('U2: no POST is sent for a collector that is no longer selected, although i
   world.api.patch(`${policiesPath}/production`, { spec: { selector: { matchNames: ['web-*'] } } });
   const before = posts(world).length;
   expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
-  const names = new Map(world.model.snapshot(world.service.nowMs()).collectors.map(({ id, name }) => [id, name]));
+  const names = new Map(world.snapshot().collectors.map(({ id, name }) => [id, name]));
   // Before the operator notices that the policy changed, it may request up to four more upgrades.
   const later = posts(world).slice(before + 4);
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);

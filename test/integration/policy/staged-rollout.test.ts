@@ -262,7 +262,7 @@ describe('a soak', () => {
     world.start();
     await untilReason('Soaking');
     const victim = tasks()[0]?.collectorId;
-    const name = world.model.snapshot(world.service.nowMs()).collectors.find(({ id }) => id === victim)?.name as string;
+    const name = world.snapshot().collectors.find(({ id }) => id === victim)?.name as string;
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     expect(await untilReason('RolloutStopped', 2 * hourMs)).toBe(true);
     expect(tasks()).toHaveLength(3);
@@ -274,7 +274,7 @@ describe('a soak', () => {
     world.start();
     await untilReason('Soaking');
     const victim = tasks()[0]?.collectorId;
-    const name = world.model.snapshot(world.service.nowMs()).collectors.find(({ id }) => id === victim)?.name as string;
+    const name = world.snapshot().collectors.find(({ id }) => id === victim)?.name as string;
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);

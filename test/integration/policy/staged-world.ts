@@ -35,7 +35,7 @@ export function staged({ count = 30, scenario = {}, stages = [canary, rest], spe
     retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
     ...spec,
   });
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const snapshot = () => world.snapshot();
   const status = () => world.policy('production')?.status;
   const patch = (change: object) => world.api.patch(`${policiesPath}/production`, change);
   return {

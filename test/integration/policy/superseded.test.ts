@@ -18,8 +18,7 @@ function rolling() {
   });
   world.addSecret();
   world.addPolicy('production', { target: { version: first }, strategy: { maxInProgress: 4, order: 'Name' } });
-  const updated = () =>
-    world.model.snapshot(world.service.nowMs()).collectors.filter(({ version }) => version === first).length;
+  const updated = () => world.snapshot().collectors.filter(({ version }) => version === first).length;
   const retarget = () => world.api.patch(`${policiesPath}/production`, { spec: { target: { version: second } } });
   const superseded = () => world.policy('production')?.status?.history?.find(({ outcome }) => outcome === 'Superseded');
   return { world, updated, retarget, superseded };

@@ -8,7 +8,7 @@ import { Writer } from '../../../src/destination/store/writer.ts';
 import { DirectoryView } from '../../../src/host/directory/directory-view.ts';
 import { writeRequest } from '../../../src/host/directory/requests.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
-import { serviceOrigin } from '../../support/world.ts';
+import { serviceOrigin } from '../../support/service-world.ts';
 import { runPlan } from '../cli/plan-run.ts';
 import { DirectoryWorld } from '../host/directory/directory-world.ts';
 import { hourMs, minuteMs } from './schedule-world.ts';

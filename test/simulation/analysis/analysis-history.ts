@@ -92,7 +92,7 @@ function pickWith(random: Random) {
 
 export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]> {
   const world = worldOf(plan);
-  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const snapshot = () => world.snapshot();
   const stageNow = () => world.policy('production')?.status?.stages?.find(({ name }) => name === 'canary');
   const violations: string[] = [];
   let replica = world.start();

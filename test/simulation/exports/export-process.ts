@@ -21,7 +21,7 @@ import { InProcessTransport } from '../../support/in-process-transport.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import { ProcessClock, ProcessGate } from '../../support/process-gate.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
-import { serviceOrigin } from '../../support/world.ts';
+import { serviceOrigin } from '../../support/service-world.ts';
 import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
 import type { HistoryProcess, ToldState } from './history-process.ts';
 import type { Seat } from './planned-actions.ts';

@@ -17,8 +17,8 @@ import { ChosenFields } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { SearchService } from '../../../src/service/jobs/search-service.ts';
+import { ClientWorld } from '../../support/client-world.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { SimulatedWorld } from '../service/simulated-world.ts';
 
 const hourMs = 3_600_000;
 const settleDelayMs = 180_000;
@@ -37,7 +37,7 @@ type Times = readonly number[];
 const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));
 
 class PlanningWorld {
-  readonly simulated: SimulatedWorld;
+  readonly simulated: ClientWorld;
   readonly destination = new MemoryDestination();
   readonly quirks = new ServiceQuirks();
   readonly waits: PlanningWait[] = [];
@@ -53,10 +53,11 @@ class PlanningWorld {
 
   constructor(times: Times, scenario: Scenario = {}, request: Partial<ExportRequest> = {}, endsAgoMs = settledAgoMs) {
     let atMs: readonly number[] = [];
-    this.simulated = new SimulatedWorld({ ...scenario }, 20, (startMs) => {
+    const logData = (startMs: number) => {
       atMs = times.map((agoMs) => Math.ceil(startMs - endsAgoMs - 1 - agoMs));
       return new RowData(atMs.map((at) => ({ at, raw: 'message' })));
-    });
+    };
+    this.simulated = new ClientWorld(scenario, { logData });
     this.atMs = atMs;
     this.toMs = this.simulated.model.startMs - endsAgoMs;
     this.fromMs = this.toMs - hourMs;

@@ -22,8 +22,8 @@ import {
 } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import { ClientWorld } from '../../support/client-world.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { SimulatedWorld } from '../service/simulated-world.ts';
 
 export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
@@ -75,7 +75,7 @@ export interface SearchWorldOptions {
 }
 
 export class SearchWorld {
-  readonly simulated: SimulatedWorld;
+  readonly simulated: ClientWorld;
   readonly destination: MemoryDestination;
   readonly quirks = new ServiceQuirks();
   readonly definition: ExportDefinition;
@@ -90,7 +90,7 @@ export class SearchWorld {
   constructor(options: SearchWorldOptions = {}) {
     const { scenario = {}, messages = evenly(600), logData, request, destination, token = 1 } = options;
     this.messages = messages;
-    this.simulated = new SimulatedWorld(scenario, 20, () => logData ?? new RowData(messages));
+    this.simulated = new ClientWorld(scenario, { logData: () => logData ?? new RowData(messages) });
     this.destination = destination ?? new MemoryDestination();
     this.definition = taskOf(request);
     this.jobs = this.simulated.jobs;

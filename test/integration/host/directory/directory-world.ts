@@ -9,8 +9,8 @@ import { noMetrics } from '../../../../src/base/metrics.ts';
 import { Operator, type OperatorOptions } from '../../../../src/cli/operator/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
+import { ServiceWorld } from '../../../support/service-world.ts';
 import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
-import { ServiceWorld } from '../../../support/world.ts';
 
 export class DirectoryWorld extends ServiceWorld {
   readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-damage-'));
@@ -87,7 +87,7 @@ export class DirectoryWorld extends ServiceWorld {
 
   /** Returns the names of the upgraded collectors, in the order of the requests. */
   upgrades(): readonly string[] {
-    const { collectors } = this.model.snapshot(this.clock.now());
+    const { collectors } = this.snapshot();
     const names = new Map(collectors.map(({ id, name }) => [String(id), name]));
     return this.journal
       .filter(({ operation }) => operation === 'createTask')

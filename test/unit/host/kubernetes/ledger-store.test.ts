@@ -14,7 +14,6 @@ import {
   type KubernetesWorld,
   ownerOf,
   policies,
-  resolved,
   surroundings,
 } from './world.ts';
 
@@ -40,11 +39,11 @@ async function write(
   content: string,
   expected?: string,
 ): Promise<string> {
-  return resolved(world, store.write(owner, shard, content, expected, `all of ${shard}`));
+  return world.clock.during(store.write(owner, shard, content, expected, `all of ${shard}`));
 }
 
 async function read({ world, store, owner }: LedgerStoreSetting, shard: string): Promise<LedgerShard | undefined> {
-  return resolved(world, store.read(owner, shard));
+  return world.clock.during(store.read(owner, shard));
 }
 
 test('a resource without a ledger has no shard', async () => {
@@ -80,8 +79,8 @@ test('a write asks for the metadata alone, so that the content is not sent back'
     close: () => server.close(),
   };
   const store = new KubernetesLedgerStore({ client: new ApiClient({ ...surroundings(world), api }) });
-  await resolved(world, store.write(owner, 'head', 'one', undefined));
-  await resolved(world, store.read(owner, 'head'));
+  await world.clock.during(store.write(owner, 'head', 'one', undefined));
+  await world.clock.during(store.read(owner, 'head'));
   expect(accepted).toEqual([expect.stringContaining('as=PartialObjectMetadata'), undefined]);
 });
 
@@ -205,10 +204,10 @@ describe('after a start', () => {
     const owners = Array.from({ length: 120 }, (_, index) => ownerOf(createPolicy(at.world, `policy-${index}`)));
     const writer = new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') });
     for (const owner of owners.slice(0, 100)) {
-      await resolved(at.world, writer.write(owner, 'head', `head of ${owner.name}`, undefined));
+      await at.world.clock.during(writer.write(owner, 'head', `head of ${owner.name}`, undefined));
     }
     requestsOf(at);
-    const heads = await resolved(at.world, Promise.all(owners.map((owner) => at.store.read(owner, 'head'))));
+    const heads = await at.world.clock.during(Promise.all(owners.map((owner) => at.store.read(owner, 'head'))));
     expect(heads.map((head) => head?.content)).toEqual([
       ...owners.slice(0, 100).map(({ name }) => `head of ${name}`),
       ...owners.slice(100).map(() => undefined),

@@ -17,7 +17,6 @@ import {
   hostOf,
   type KubernetesWorld,
   policies,
-  resolved,
   retarget,
   surroundings,
 } from './world.ts';
@@ -330,7 +329,7 @@ describe('kinds', () => {
     world.server.patch(resourcePath('SearchExport', 'logging', 'errors'), { spec: { query: 'warning' } });
     await world.clock.advance(10);
     expect(source.get({ namespace: 'logging', name: 'errors' })?.spec.query).toBe('warning');
-    await resolved(world, host.stop());
+    await world.clock.during(host.stop());
   });
 
   test('kinds that the cluster does not know are named with a remedy until it knows them', async () => {
@@ -355,7 +354,7 @@ describe('kinds', () => {
     status = 0;
     await world.clock.advance(minuteMs);
     expect(host.unready()).toEqual([]);
-    await resolved(world, host.stop());
+    await world.clock.during(host.stop());
   });
 });
 
@@ -394,10 +393,7 @@ test('an event of an own write is not decoded, and later events are', async () =
   // The event arrives long after the answer.
   world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: 1_000 });
   const status = { ...created, status: { targetVersion: '19.500-1' } } as CollectorVersionPolicy;
-  const written = await resolved(
-    world,
-    cache.write(created.metadata, () => writeStatus(client, status)),
-  );
+  const written = await world.clock.during(cache.write(created.metadata, () => writeStatus(client, status)));
   await world.clock.advance(5_000);
   expect(decoded).toHaveLength(1);
   retarget(world, 'production', '19.501-1');

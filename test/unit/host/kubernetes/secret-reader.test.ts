@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { KubernetesSecretReader } from '../../../../src/host/kubernetes/secret-reader.ts';
-import { clientOf, codeOf, createWorld, resolved } from './world.ts';
+import { clientOf, codeOf, createWorld } from './world.ts';
 
 const key = { namespace: 'logging', name: 'log-service' };
 
@@ -10,7 +10,7 @@ test('decodes the values of a Secret, and hides them until their text is request
   const world = createWorld();
   const data = { accessKey: Buffer.from('schlüssel').toString('base64') };
   world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' }, data });
-  const secret = await resolved(world, new KubernetesSecretReader(clientOf(world)).get(key));
+  const secret = await world.clock.during(new KubernetesSecretReader(clientOf(world)).get(key));
   expect(secret?.get('accessKey')?.reveal()).toBe('schlüssel');
   expect(`${inspect(secret)}${JSON.stringify([...(secret ?? [])])}`).not.toContain('schlüssel');
 });
@@ -18,13 +18,13 @@ test('decodes the values of a Secret, and hides them until their text is request
 test('reads a Secret without values', async () => {
   const world = createWorld();
   world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' } });
-  expect(await resolved(world, new KubernetesSecretReader(clientOf(world)).get(key))).toEqual(new Map());
+  expect(await world.clock.during(new KubernetesSecretReader(clientOf(world)).get(key))).toEqual(new Map());
 });
 
 test('returns undefined for a missing Secret, and fails for other errors', async () => {
   const world = createWorld();
   const reader = new KubernetesSecretReader(clientOf(world));
-  expect(await resolved(world, reader.get(key))).toBeUndefined();
+  expect(await world.clock.during(reader.get(key))).toBeUndefined();
   world.server.onRequest = () => ({ kind: 'status', status: 403, when: 'before' });
-  expect(await codeOf(resolved(world, reader.get(key)))).toBe('host.forbidden');
+  expect(await codeOf(world.clock.during(reader.get(key)))).toBe('host.forbidden');
 });

@@ -3,16 +3,7 @@ import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import {
-  codeOf,
-  createPolicy,
-  createWorld,
-  hostOf,
-  type KubernetesWorld,
-  policies,
-  resolved,
-  retarget,
-} from './world.ts';
+import { codeOf, createPolicy, createWorld, hostOf, type KubernetesWorld, policies, retarget } from './world.ts';
 
 const key = { namespace: 'logging', name: 'production' };
 const path = resourcePath(policies, 'logging', 'production');
@@ -35,7 +26,7 @@ function withTarget(policy: CollectorVersionPolicy, targetVersion: string): Coll
 }
 
 function write(world: KubernetesWorld, host: KubernetesHost, targetVersion: string): Promise<CollectorVersionPolicy> {
-  return resolved(world, host.writeStatus(policies, withTarget(cached(host), targetVersion)));
+  return world.clock.during(host.writeStatus(policies, withTarget(cached(host), targetVersion)));
 }
 
 test('a written status is read at once, and the next write needs no watch event', async () => {
@@ -183,7 +174,7 @@ test('refuses a status for a resource that was deleted and created again', async
   const { world, host } = await setting();
   const policy = withTarget(cached(host), '1.0-1');
   const other = { ...policy, metadata: { ...policy.metadata, uid: 'another' } };
-  expect(await codeOf(resolved(world, host.writeStatus(policies, other)))).toBe('host.conflict');
+  expect(await codeOf(world.clock.during(host.writeStatus(policies, other)))).toBe('host.conflict');
 });
 
 test('a write based on a version that another writer changed fails with a conflict', async () => {
@@ -215,12 +206,14 @@ test('after a write whose answer was lost the next write conflicts until an even
   world.server.onRequest = ({ subresource }) =>
     subresource === 'status' && lost++ === 0 ? { kind: 'reset', when: 'after' } : undefined;
   const first = cached(host);
-  expect(await codeOf(resolved(world, host.writeStatus(policies, withTarget(first, '1.0-1'))))).toBe(
+  expect(await codeOf(world.clock.during(host.writeStatus(policies, withTarget(first, '1.0-1'))))).toBe(
     'host.unreachable',
   );
   await world.clock.advance(10);
   expect(cached(host).status?.targetVersion).toBe('1.0-1');
-  expect(await codeOf(resolved(world, host.writeStatus(policies, withTarget(first, '1.0-2'))))).toBe('host.conflict');
+  expect(await codeOf(world.clock.during(host.writeStatus(policies, withTarget(first, '1.0-2'))))).toBe(
+    'host.conflict',
+  );
   expect(await codeOf(write(world, host, '1.0-2'))).toBe('no error');
 });
 

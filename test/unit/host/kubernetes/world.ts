@@ -68,16 +68,6 @@ export function ownerOf(policy: CollectorVersionPolicy): OwnerRef {
   return { kind: policies, namespace, name, uid };
 }
 
-export async function resolved<T>(world: KubernetesWorld, promise: Promise<T>): Promise<T> {
-  let settled = false;
-  const done = () => {
-    settled = true;
-  };
-  promise.then(done, done);
-  await world.clock.run(() => settled);
-  return promise;
-}
-
 /** Returns the code of the error with which a promise rejects, or `no error`. */
 export function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(

@@ -1,11 +1,11 @@
 /** Tests what happens if the caller cancels the creation of a search job. */
 import { expect, test } from 'vitest';
-import { SimulatedWorld } from '../simulated-world.ts';
+import { ClientWorld } from '../../../support/client-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
 /** Creates a search job. Resolves to the error if the creation fails, and to undefined if it succeeds. */
-function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
+function opening(world: ClientWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,
     (error: unknown) => error,
@@ -13,7 +13,7 @@ function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown
 }
 
 test('a creation in flight is awaited, and its job is deleted', async () => {
-  const world = new SimulatedWorld();
+  const world = new ClientWorld();
   const abort = new AbortController();
   const failure = opening(world, abort);
   await world.clock.run(() => world.requests('createJob').length === 1);
@@ -24,7 +24,7 @@ test('a creation in flight is awaited, and its job is deleted', async () => {
 });
 
 test('a job that cannot be deleted keeps its permit as long as it may exist', async () => {
-  const world = new SimulatedWorld({ faults: { down: { kind: 'status', status: 503, operations: ['deleteJob'] } } });
+  const world = new ClientWorld({ faults: { down: { kind: 'status', status: 503, operations: ['deleteJob'] } } });
   const abort = new AbortController();
   const failure = opening(world, abort);
   await world.clock.run(() => world.requests('createJob').length === 1);
@@ -36,7 +36,7 @@ test('a job that cannot be deleted keeps its permit as long as it may exist', as
 });
 
 test('a creation that was not sent is not awaited and takes no permit', async () => {
-  const world = new SimulatedWorld();
+  const world = new ClientWorld();
   const aborted = new AbortController();
   aborted.abort(reason);
   expect(await world.run(opening(world, aborted))).toBe(reason);
@@ -52,7 +52,7 @@ test('a creation that was not sent is not awaited and takes no permit', async ()
 });
 
 test('a failed creation rejects with its error, even after an abort', async () => {
-  const world = new SimulatedWorld({ faults: { down: { kind: 'status', status: 503, operations: ['createJob'] } } });
+  const world = new ClientWorld({ faults: { down: { kind: 'status', status: 503, operations: ['createJob'] } } });
   const abort = new AbortController();
   const failure = opening(world, abort);
   await world.clock.run(() => world.requests('createJob').length === 1);

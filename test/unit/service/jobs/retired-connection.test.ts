@@ -1,24 +1,19 @@
 /** Tests that an open search job keeps its connection and its old credentials. */
 import { expect, test } from 'vitest';
-import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
-import { connectWith } from '../../../../src/service/connect.ts';
-import { InProcessTransport } from '../../../support/in-process-transport.ts';
-import { SimulatedWorld } from '../simulated-world.ts';
+import { ClientWorld } from '../../../support/client-world.ts';
+import { serviceOrigin } from '../../../support/service-world.ts';
 
-function connected(world: SimulatedWorld) {
-  const { clock, budget, service } = world;
-  const transport = new InProcessTransport(() => service, clock);
-  const connect = connectWith({ clock, metrics: noMetrics, userAgent: 'logfleet/test', transport: () => transport });
-  return connect({
-    address: { origin: 'https://service.test', basePath: '/api' },
+function connected(world: ClientWorld) {
+  return world.connect()({
+    address: { origin: serviceOrigin, basePath: '/api' },
     ...{ accessId: 'id', accessKey: new SecretText('key'), allowedHosts: [], caCertificates: undefined },
-    budget: budget.key('id'),
+    budget: world.budget.key('id'),
   });
 }
 
 test('serves the job to its end, sends no upgrade requests, and is closed a little later', async () => {
-  const world = new SimulatedWorld({ search: { duration: '90s' } });
+  const world = new ClientWorld({ search: { duration: '90s' } });
   const { service, searches, drain } = connected(world);
   const job = await world.run(searches.open(world.order));
   let isDrained = false;
@@ -38,7 +33,7 @@ test('serves the job to its end, sends no upgrade requests, and is closed a litt
 });
 
 test('is closed immediately without a job, or on request', async () => {
-  const world = new SimulatedWorld();
+  const world = new ClientWorld();
   await connected(world).drain();
   const { searches, drain, close } = connected(world);
   await world.run(searches.open(world.order));

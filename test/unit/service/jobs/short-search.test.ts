@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { RowData } from '../../../../simulator/test/row-data.ts';
-import { messageCount, SimulatedWorld } from '../simulated-world.ts';
+import { ClientWorld, messageCount } from '../../../support/client-world.ts';
 
 describe('a search of at most ten seconds takes two status requests for any distribution of its messages', () => {
   const minute = 60_000;
@@ -20,11 +20,18 @@ describe('a search of at most ten seconds takes two status requests for any dist
   } as const satisfies Record<string, Scenario['search']>;
   const durations = [1, 3, 4.5, 6, 8, 9.5];
   const looksOf = async (search: Scenario['search'], [newestMs, oldestMs]: readonly [number, number]) => {
-    const world = new SimulatedWorld({ search: { ...search, notStartedFor: '0s' } }, 20, (startMs) => {
-      const count = oldestMs === 0 ? 0 : messageCount;
-      const agoMs = (index: number) => newestMs + ((oldestMs - newestMs) * (index + 1)) / count;
-      return new RowData(Array.from({ length: count }, (_, index) => ({ at: startMs - agoMs(index), raw: 'message' })));
-    });
+    const world = new ClientWorld(
+      { search: { ...search, notStartedFor: '0s' } },
+      {
+        logData: (startMs) => {
+          const count = oldestMs === 0 ? 0 : messageCount;
+          const agoMs = (index: number) => newestMs + ((oldestMs - newestMs) * (index + 1)) / count;
+          return new RowData(
+            Array.from({ length: count }, (_, index) => ({ at: startMs - agoMs(index), raw: 'message' })),
+          );
+        },
+      },
+    );
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.whenFinished());
     const seenAtMs = world.clock.monotonic() - job.createdAtMs;
@@ -49,9 +56,10 @@ describe('a search of at most ten seconds takes two status requests for any dist
 });
 
 test('a search of 2 s is seen as done by its first status request, even if its histogram shows little progress', async () => {
-  const world = new SimulatedWorld({ search: { duration: '2s' } }, 20, (startMs) => {
-    return new RowData([{ at: startMs - 1_000, raw: 'message' }]);
-  });
+  const world = new ClientWorld(
+    { search: { duration: '2s' } },
+    { logData: (startMs) => new RowData([{ at: startMs - 1_000, raw: 'message' }]) },
+  );
   const job = await world.run(world.jobs.open(world.order));
   await world.run(job.whenFinished());
   expect(world.requests('getJob')).toHaveLength(1);

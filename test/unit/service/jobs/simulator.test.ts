@@ -5,10 +5,10 @@ import type { LogfleetError } from '../../../../src/base/errors.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../../../src/service/jobs/search-job.ts';
 import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
+import { ClientWorld, messageCount } from '../../../support/client-world.ts';
 import { RowLog } from '../requests/harness.ts';
-import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
-async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
+async function search(world: ClientWorld, order: Partial<JobOrder> = {}) {
   const job = await world.run(world.jobs.open({ ...world.order, ...order }));
   const progress = await world.run(job.whenFinished());
   const log = new RowLog();
@@ -18,7 +18,7 @@ async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
 }
 
 test('a search of ten seconds takes one creation, two status requests, its pages and a deletion', async () => {
-  const world = new SimulatedWorld({ search: { duration: '10s', pages: { maxMessages: 100 } } });
+  const world = new ClientWorld({ search: { duration: '10s', pages: { maxMessages: 100 } } });
   const { progress, log, read } = await search(world);
   expect(progress).toMatchObject({ state: 'doneGatheringResults', messageCount, hasLostStatus: false });
   expect([read, new Set(log.ids).size, log.ids.length]).toEqual([messageCount, messageCount, messageCount]);
@@ -64,7 +64,7 @@ const worlds: readonly [string, Scenario][] = [
 ];
 
 test.each(worlds)('every message is read once with %s', async (_name, scenario) => {
-  const world = new SimulatedWorld(scenario);
+  const world = new ClientWorld(scenario);
   const { log, progress, job } = await search(world);
   expect(progress.messageCount).toBe(messageCount);
   expect(log.ids.length).toBe(messageCount);
@@ -77,7 +77,7 @@ test.each(worlds)('every message is read once with %s', async (_name, scenario) 
 test.each(['new', 'all'] as const)(
   'the histogram adds up at every status with %s buckets (2.3, 10.2)',
   async (buckets) => {
-    const world = new SimulatedWorld({ search: { duration: '60s', status: { buckets } } });
+    const world = new ClientWorld({ search: { duration: '60s', status: { buckets } } });
     const sums: [number, number][] = [];
     let job: SearchJob | undefined;
     const onProgress = () => void sums.push([job?.histogram().total ?? 0, job?.progress.messageCount ?? 0]);
@@ -92,7 +92,7 @@ test.each(['new', 'all'] as const)(
 );
 
 test('aggregations have as many records as they count (4.4)', async () => {
-  const world = new SimulatedWorld({ search: { pages: { maxRecords: 7 } } });
+  const world = new ClientWorld({ search: { pages: { maxRecords: 7 } } });
   const job = await world.run(world.jobs.open({ ...world.order, query: '* | timeslice 2m | count by _timeslice' }));
   const { recordCount } = await world.run(job.whenFinished());
   const counts: number[] = [];
@@ -107,7 +107,7 @@ test('aggregations have as many records as they count (4.4)', async () => {
 });
 
 test('a page with one row describes the fields of messages, and is retried after a failure (2.4)', async () => {
-  const world = new SimulatedWorld({
+  const world = new ClientWorld({
     faults: { down: { kind: 'status', status: 503, operations: ['listMessages'], nth: [1] } },
   });
   const job = await world.run(world.jobs.open({ ...world.order, query: '* | parse regex "message (?<number>.*)"' }));
@@ -127,7 +127,7 @@ describe('causes of an early end of a search', () => {
   test.each(['forcePaused', 'done', 'doneWithWarning'] as const)(
     'the message limit, shown as %s (10.2)',
     async (atMessageLimit) => {
-      const world = new SimulatedWorld({ search: { messageLimit: 250, atMessageLimit } });
+      const world = new ClientWorld({ search: { messageLimit: 250, atMessageLimit } });
       const { progress, log } = await search(world);
       expect(progress.messageCount).toBe(250);
       expect(progress.state).toBe(atMessageLimit === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults');
@@ -141,19 +141,19 @@ describe('causes of an early end of a search', () => {
       ['parseError', 'QueryRefused'],
       ['creationError', 'QueryRefused'],
     ] as const) {
-      const world = new SimulatedWorld({ search: { brokenQuery } });
+      const world = new ClientWorld({ search: { brokenQuery } });
       const error = await world.failure(world.jobs.open({ ...world.order, query: '* | nonsense' }));
       expect(error).toMatchObject({ reason, handling: { kind: 'stall' } });
       expect(world.budget.jobs.active).toBe(0);
     }
-    const world = new SimulatedWorld({ search: { brokenQuery: 'pendingError' } });
+    const world = new ClientWorld({ search: { brokenQuery: 'pendingError' } });
     const { progress } = await search(world, { query: '* | nonsense' });
     expect(progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 0 });
     expect(progress.errors).toHaveLength(1);
   });
 
   test('errors and warnings of single statuses are kept, each once', async () => {
-    const world = new SimulatedWorld({
+    const world = new ClientWorld({
       search: { duration: '60s' },
       faults: {
         error: { kind: 'pendingError', message: 'a shard is gone', nth: [2, 4] },
@@ -166,7 +166,7 @@ describe('causes of an early end of a search', () => {
   });
 
   test('a lost answer to a status taints the job, which continues (E5)', async () => {
-    const world = new SimulatedWorld({
+    const world = new ClientWorld({
       search: { duration: '40s' },
       faults: { lost: { kind: 'stall', effect: true, operations: ['getJob'], nth: [2] } },
     });
@@ -176,7 +176,7 @@ describe('causes of an early end of a search', () => {
   });
 
   test('another client deletes the job', async () => {
-    const world = new SimulatedWorld({
+    const world = new ClientWorld({
       search: { duration: '60s' },
       faults: { other: { kind: 'cancelJob', operations: ['getJob'], nth: [3] } },
     });
@@ -186,7 +186,7 @@ describe('causes of an early end of a search', () => {
   });
 
   test('another client cancels the job, whose status is CANCELLED for a while', async () => {
-    const world = new SimulatedWorld({
+    const world = new ClientWorld({
       search: { duration: '60s', cancelledFor: '1h' },
       faults: { other: { kind: 'cancelJob', operations: ['getJob'], nth: [3] } },
     });
@@ -195,7 +195,7 @@ describe('causes of an early end of a search', () => {
   });
 
   test('another client deletes the finished job, and its reader soon gets an error (7.3)', async () => {
-    const world = new SimulatedWorld({ search: { duration: '1s' } });
+    const world = new ClientWorld({ search: { duration: '1s' } });
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.whenFinished());
     const fromMs = world.clock.monotonic();
@@ -207,7 +207,7 @@ describe('causes of an early end of a search', () => {
   });
 
   test('a proxy removes the cookie (5.3)', async () => {
-    const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
+    const world = new ClientWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
     // The service now requires the cookie `B`, which the client has never received.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
@@ -220,7 +220,7 @@ describe('causes of an early end of a search', () => {
 test.each(['2s', '9s'])(
   'a job that is closed at once is deleted after all replicas know it, here after %s (10.2)',
   async (lag) => {
-    const world = new SimulatedWorld({ search: { lag } });
+    const world = new ClientWorld({ search: { lag } });
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.close());
     expect([world.counters().jobsActive, world.budget.jobs.active]).toEqual([0, 0]);
@@ -237,7 +237,7 @@ describe('a creation whose answer is lost', () => {
   ] as const)(
     'by %s, effect %s, is never repeated, and the job that may exist is awaited',
     async (kind, effect, jobs) => {
-      const world = new SimulatedWorld({ faults: { lost: { kind, effect, operations: ['createJob'] } } });
+      const world = new ClientWorld({ faults: { lost: { kind, effect, operations: ['createJob'] } } });
       expect(await world.failure(world.jobs.open(world.order))).toMatchObject({ effect: 'unknown' });
       expect([world.requests('createJob').length, world.counters().jobsCreated]).toEqual([
         kind === 'stall' ? 0 : 1,
@@ -253,7 +253,7 @@ describe('a creation whose answer is lost', () => {
 });
 
 test('429 to creations while other calls pass reduces the number of jobs, not the rate (B5)', async () => {
-  const world = new SimulatedWorld({ search: { duration: '20s' }, limits: { activeJobs: 4 } });
+  const world = new ClientWorld({ search: { duration: '20s' }, limits: { activeJobs: 4 } });
   let refused = 0;
   let done = 0;
   const runOne = async () => {
@@ -293,7 +293,7 @@ describe('many jobs', () => {
   test.each([6, 1])(
     'thirty jobs are kept alive for ten minutes while pages of %d jobs get at least half of the budget (B3, B4)',
     async (readers) => {
-      const world = new SimulatedWorld({
+      const world = new ClientWorld({
         search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 5 } },
       });
       const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
@@ -323,7 +323,7 @@ describe('many jobs', () => {
   );
 
   test('at most as many jobs are opened as can be kept alive, and the next one when a job ends (B4)', async () => {
-    const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
+    const world = new ClientWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const opened: SearchJob[] = [];
     for (let job = 0; job < 40; job++) void world.jobs.open(world.order).then((one) => opened.push(one));
     await world.clock.advance(60_000);
@@ -335,7 +335,7 @@ describe('many jobs', () => {
   });
 
   test('Retry-After of an hour for all requests loses no job (B4)', async () => {
-    const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
+    const world = new ClientWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const job = await world.run(world.jobs.open(world.order));
     await world.run(job.whenFinished());
     const refusal = { kind: 'status', status: 429, retryAfter: 3_600, operations: ['listBuilds'], times: 1 } as const;
@@ -349,7 +349,7 @@ describe('many jobs', () => {
 });
 
 test.each(['3s', '8s', '14s'])('answers that take %s lose no job and no errors (B4, E5)', async (delay) => {
-  const world = new SimulatedWorld({
+  const world = new ClientWorld({
     search: { duration: '40s', keepAlive: '20s' },
     faults: {
       error: { kind: 'pendingError', message: 'a shard is gone', nth: [1] },
@@ -374,7 +374,7 @@ test.each([
 ] as const)(
   'a period without answers to status requests (%s, effect %s) loses none of thirty jobs, %d of which are read (B4)',
   async (kind, effect, readers) => {
-    const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '20s' } });
+    const world = new ClientWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
     await world.run(Promise.all(jobs.map((job) => job.whenFinished())));
     const readOn = async (job: SearchJob) => {

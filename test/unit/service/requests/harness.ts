@@ -119,17 +119,8 @@ export const good = (operation: Operation): TransportStep => ({
 });
 
 /** Advances the clock until the call has ended. Returns its result or error. */
-export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
-  let done = false;
-  const result = call.then(
-    (value) => value,
-    (error: unknown) => error,
-  );
-  void result.finally(() => {
-    done = true;
-  });
-  await clock.run(() => done);
-  return result;
+export function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
+  return clock.during(call.catch((error: unknown) => error));
 }
 
 /** Calls the operation while the transport follows the script `steps`. Returns the error with which the call fails. */

@@ -4,11 +4,12 @@ import type { FaultScenario } from '../../../../simulator/scenario/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import { jobOperations, type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';
-import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
+import { ClientWorld, firstCollector } from '../../../support/client-world.ts';
+import { secondOrigin } from '../../../support/service-world.ts';
 import { RowLog } from './harness.ts';
 
 async function prepared() {
-  const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
+  const world = new ClientWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;
   const { value: job } = await world.run(
     client.createJob({ ...world.order, query: '* | count', requiresRawMessages: true }),
@@ -114,7 +115,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
 
   test.each([
     ['the same host', '/eu/api'],
-    ['a host of the Secret', 'https://eu.service.test/api'],
+    ['a host of the Secret', `${secondOrigin}/api`],
   ])('a redirect to %s is followed', async (_name, to) => {
     const own = await prepared();
     const { world } = own;
@@ -136,17 +137,17 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
 
 describe('a job that does not exist', () => {
   const asks = jobOperations.filter((operation) => operation !== 'deleteJob');
-  const missing = async (job: OpenJob, operation: Operation, world: SimulatedWorld) =>
+  const missing = async (job: OpenJob, operation: Operation, world: ClientWorld) =>
     world.failure(calls[operation]({ world, job, taskId: '' }));
 
   test.each(asks)('%s: the replica does not know it yet (10.2)', async (operation) => {
-    const world = new SimulatedWorld({ search: { lag: '5s' } });
+    const world = new ClientWorld({ search: { lag: '5s' } });
     const { value: job } = await world.run(world.client.createJob(world.order));
     expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobNotKnownYet' });
   });
 
   test.each(asks)('%s: no request arrived for too long (3.1)', async (operation) => {
-    const world = new SimulatedWorld();
+    const world = new ClientWorld();
     const { value: job } = await world.run(world.client.createJob(world.order));
     await world.clock.advance(31_000);
     const error = await missing(job, operation, world);
@@ -154,7 +155,7 @@ describe('a job that does not exist', () => {
   });
 
   test.each(asks)('%s: logfleet has deleted it (4.5)', async (operation) => {
-    const world = new SimulatedWorld();
+    const world = new ClientWorld();
     const { value: job } = await world.run(world.client.createJob(world.order));
     await world.run(job.delete());
     expect(await missing(job, operation, world)).toMatchObject({ reason: 'JobDeleted' });
@@ -169,7 +170,7 @@ describe('a job that does not exist', () => {
   });
 
   test.each(asks)('%s: its eight hours have passed (3.1)', async (operation) => {
-    const world = new SimulatedWorld({ search: { keepAlive: '24h' } });
+    const world = new ClientWorld({ search: { keepAlive: '24h' } });
     const { value: job } = await world.run(world.client.createJob(world.order));
     await world.clock.advance(8 * 3_600_000 - 1_000);
     await world.run(job.getStatus());

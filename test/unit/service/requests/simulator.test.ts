@@ -1,8 +1,5 @@
 /** Tests accounts, the request budget, the client and the simulated service together. */
 import { expect, test } from 'vitest';
-import { InProcessService } from '../../../../simulator/in-process.ts';
-import { ServiceModel } from '../../../../simulator/model.ts';
-import type { JournalEntry } from '../../../../simulator/requests/journal.ts';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -10,75 +7,30 @@ import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../../src/cli/resources/memory-host.ts';
 import type { UpgradeService } from '../../../../src/service/collectors/upgrade-service.ts';
-import { connectWith } from '../../../../src/service/connect.ts';
-import { InProcessTransport } from '../../../support/in-process-transport.ts';
-import { VirtualClock } from '../../../support/virtual-clock.ts';
+import { firstCollector, thirtyCollectors } from '../../../support/client-world.ts';
+import { ServiceWorld, secondOrigin } from '../../../support/service-world.ts';
 
-const fleet: Scenario = {
-  users: { ops: { keys: { id: 'key' } } },
-  builds: ['19.500-1', '19.253-26'],
-  ids: { firstCollector: '9007199254740993', firstTask: '9223372036854770000' },
-  groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
-};
-
-interface UpgradeWorld {
-  readonly clock: VirtualClock;
-  readonly journal: JournalEntry[];
-  readonly service: UpgradeService;
-  run<T>(call: Promise<T>): Promise<T>;
-}
-
-async function world(scenario: Scenario = {}): Promise<UpgradeWorld> {
-  const clock = new VirtualClock();
-  const journal: JournalEntry[] = [];
-  const model = new ServiceModel(
-    { ...fleet, ...scenario },
-    { startMs: clock.now(), journal: (entry) => journal.push(entry) },
-  );
-  const simulated = new InProcessService(model, clock, { latencyMs: 20 });
-  const hosts = new Set(['https://service.test', 'https://eu.service.test']);
+async function world(scenario: Scenario = {}) {
+  const simulated = new ServiceWorld({ scenario: { ...thirtyCollectors, ...scenario }, latencyMs: 20 });
+  const { clock } = simulated;
+  const members = {
+    ...simulated.secret,
+    accessId: 'id',
+    accessKey: 'key',
+    user: 'ops',
+    allowedHosts: new URL(secondOrigin).host,
+  };
   const accounts = new Accounts({
     leadership: alwaysLeading,
     clock,
     log: silentLogger,
     metrics: noMetrics,
-    connect: connectWith({
-      clock,
-      metrics: noMetrics,
-      userAgent: 'logfleet/test',
-      transport: () => new InProcessTransport((origin) => (hosts.has(origin) ? simulated : undefined), clock),
-    }),
-    secrets: {
-      get: async () =>
-        new Map(
-          Object.entries({
-            baseURL: 'https://service.test/api',
-            accessId: 'id',
-            accessKey: 'key',
-            user: 'ops',
-            allowedHosts: 'eu.service.test',
-          }).map(([name, text]) => [name, new SecretText(text)]),
-        ),
-    },
+    connect: simulated.connect(),
+    secrets: { get: async () => new Map(Object.entries(members).map(([name, text]) => [name, new SecretText(text)])) },
   });
   const { service } = await accounts.resolve({ namespace: 'logging', name: 'log-service' });
-  const run = async <T>(call: Promise<T>): Promise<T> => {
-    let done = false;
-    void call.then(
-      () => {
-        done = true;
-      },
-      () => {
-        done = true;
-      },
-    );
-    await clock.run(() => done);
-    return call;
-  };
-  return { clock, journal, service, run };
+  return { clock, journal: simulated.journal, service, run: <T>(call: Promise<T>) => simulated.run(call) };
 }
-
-const firstCollector = '9007199254740993';
 
 const calls = {
   listCollectors: (service: UpgradeService) => service.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 50 }),
