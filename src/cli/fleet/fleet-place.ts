@@ -4,22 +4,14 @@
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
-import type { SecretReader } from '../../host/host.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { openView, warnOfErrors } from '../resources/directory-access.ts';
+import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';
 
-export interface FleetPlace {
+export interface FleetPlace extends ResourcePlace {
   /** Name of the cluster or directory for messages. Undefined if the command uses neither. */
   readonly label: string | undefined;
-  /** Namespace of manifests without a namespace. */
-  readonly namespace: string;
-  /** Lists the policies of the selected namespace, or of all namespaces of a directory. */
-  policies(): Promise<readonly CollectorVersionPolicy[]>;
-  readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if credentials may come from environment variables when the Secret does not exist. */
-  readonly takesVariables: boolean;
-  close(): Promise<void>;
 }
 
 export type OpenFleetPlace = (options: TargetOptions, context: CommandContext) => Promise<FleetPlace>;
@@ -28,16 +20,7 @@ export const openFleetPlace: OpenFleetPlace = async (options, context) => {
   const { dir, namespace, kubeconfig, context: contextName } = options;
   if (dir !== undefined) return placeInDirectory(dir, namespace, context);
   const namesCluster = [namespace, kubeconfig, contextName].some((flag) => flag !== undefined);
-  return namesCluster ? placeInCluster(options, context) : nowhere;
-};
-
-const nowhere: FleetPlace = {
-  label: undefined,
-  namespace: defaultNamespace,
-  policies: async () => [],
-  secrets: { get: async () => undefined },
-  takesVariables: true,
-  close: async () => {},
+  return namesCluster ? placeInCluster(options, context) : { ...noPlace, label: undefined };
 };
 
 async function placeInDirectory(
@@ -50,7 +33,7 @@ async function placeInDirectory(
   const isSelected = ({ metadata }: CollectorVersionPolicy) =>
     namespace === undefined || metadata.namespace === namespace;
   return {
-    ...nowhere,
+    ...noPlace,
     label: dir,
     namespace: namespace ?? defaultNamespace,
     policies: async () => [...view.resources('CollectorVersionPolicy').list()].filter(isSelected),

@@ -5,29 +5,24 @@
 import { renderFinding } from '../../api/finding.ts';
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
-import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
+import type { LedgerStore, OperatorSettings, ResourceKey } from '../../host/host.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { PlanOptions } from '../command/options.ts';
 import type { ClusterReader } from '../resources/cluster-access.ts';
 import { openView } from '../resources/directory-access.ts';
+import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';
 
 /** Kinds of resources that are planned one by one. */
 export type PlannedKind = 'SearchExport' | 'SearchExportSchedule';
 
 const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', SearchExportSchedule: 'schedule' };
 
-export interface PlanPlace {
-  readonly namespace: string;
-  policies(): Promise<readonly CollectorVersionPolicy[]>;
+export interface PlanPlace extends ResourcePlace {
   /** Returns the existing export or schedule with its status. Undefined if the export or schedule does not exist. */
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
-  readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if credentials may come from environment variables when the Secret does not exist. */
-  readonly takesVariables: boolean;
   settings(): OperatorSettings;
-  close(): Promise<void>;
 }
 
 type PlaceOptions = Omit<PlanOptions, 'output'>;
@@ -45,14 +40,10 @@ export const openPlace: OpenPlace = async (options, context) => {
 };
 
 export const nowhere: PlanPlace = {
-  namespace: defaultNamespace,
-  policies: async () => [],
+  ...noPlace,
   find: async () => undefined,
   ledgers: { read: async () => undefined },
-  secrets: { get: async () => undefined },
-  takesVariables: true,
   settings: () => ({}),
-  close: async () => {},
 };
 
 /** Opens a directory of manifests. Warns about unusable manifests, whose policies are not planned. */

@@ -9,15 +9,19 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { variables } from '../../account/credential-place.ts';
 import { checkCredentialsSecret } from '../../account/secret-check.ts';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
-import type { KindName, ResourceOf } from '../../api/kinds.ts';
-import { apiVersion } from '../../api/kinds.ts';
+import { apiVersion, type CollectorVersionPolicy, type KindName, type ResourceOf } from '../../api/kinds.ts';
 import { checkManifests, type SourceFile } from '../../api/manifest-set.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { systemCode } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { createUid, type Random } from '../../base/random.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { type DecodedFile, type DecodedSecret, decodeManifest } from '../../host/directory/manifest-decoding.ts';
+import {
+  type DecodedFile,
+  type DecodedSecret,
+  decodeManifest,
+  defaultNamespace,
+} from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
 import type { CommandContext } from '../command/context.ts';
 import { UsageError } from '../command/usage-error.ts';
@@ -76,12 +80,26 @@ export function resourcesIn<K extends KindName>(
   });
 }
 
-/** Source of Secrets outside the manifests, such as a cluster. */
-interface SecretPlace {
+/** Cluster or directory from which a command reads policies and Secrets that are not in the given manifests. */
+export interface ResourcePlace {
+  /** Namespace of manifests without a namespace. */
+  readonly namespace: string;
+  /** Lists the policies that the flags of the command select. */
+  policies(): Promise<readonly CollectorVersionPolicy[]>;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** True if credentials may come from environment variables when the Secret does not exist. */
   readonly takesVariables: boolean;
+  close(): Promise<void>;
 }
+
+/** Place of a command that reads neither a cluster nor a directory. */
+export const noPlace: ResourcePlace = {
+  namespace: defaultNamespace,
+  policies: async () => [],
+  secrets: { get: async () => undefined },
+  takesVariables: true,
+  close: async () => {},
+};
 
 /**
  * Returns a reader that looks for each Secret in the given manifests, and then in `place`, which is the cluster or
@@ -89,7 +107,7 @@ interface SecretPlace {
  */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
-  place: SecretPlace,
+  place: Pick<ResourcePlace, 'secrets' | 'takesVariables'>,
   context: CommandContext,
 ): Promise<SecretReader> {
   const given = new Map<string, DecodedSecret>();
