@@ -45,6 +45,8 @@ export async function openDirectory(
       const resource = view.resources(kind).get(key);
       return resource && withoutWriters(resource);
     },
+    secrets: { get: async (key) => view.secret(key) },
+    ledgers: view.ledgers,
     follow: (kind, namespace, onChange, signal) =>
       view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal),
     annotate: (kind, key, { name, value }) =>
@@ -65,7 +67,7 @@ export async function openDirectory(
 }
 
 /** Prints the first error in the manifests of a directory, and the number of further errors. */
-export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
+function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
   // Only the first error is printed in full, because the user usually asks about a resource that has no error.

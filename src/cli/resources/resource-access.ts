@@ -10,16 +10,23 @@ import { renderTable } from '../render/table.ts';
 import { renderMinute } from '../render/text.ts';
 import type { ResourceReader, RetainedResource } from './resource-reader.ts';
 
-export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
+export type OpenResources = (
+  options: TargetOptions,
+  context: CommandContext,
+  instead?: string,
+) => Promise<ResourceReader>;
 
-/** Opens the directory of `--dir`. Without `--dir`, connects to the cluster of the kubeconfig. */
-export const openResources: OpenResources = async (options, context) => {
+/**
+ * Opens the directory of `--dir`. Without `--dir`, connects to the cluster of the kubeconfig.
+ * @param instead what users can do without a cluster
+ */
+export const openResources: OpenResources = async (options, context, instead) => {
   if (options.dir !== undefined) {
     const { openDirectory } = await import('./directory-access.ts');
     return openDirectory(options.dir, context);
   }
   const { openCluster } = await import('./cluster-access.ts');
-  return openCluster(options, context);
+  return openCluster(options, context, instead);
 };
 
 /** Returns the kind that a word names, such as `cvp` or `collectorversionpolicies`. */

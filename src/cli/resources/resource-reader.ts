@@ -5,7 +5,7 @@
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { compareText } from '../../base/text-order.ts';
-import type { OperatorSettings, ResourceKey } from '../../host/host.ts';
+import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 
 export interface Annotation {
   readonly name: string;
@@ -40,6 +40,9 @@ export interface ResourceReader {
   /** Lists resources by namespace and name. An undefined namespace means all. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** Ledgers as they are stored. A running operator can change them at any time. */
+  readonly ledgers: Pick<LedgerStore, 'read'>;
   /**
    * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. When the
    * connection that reports changes is lost, calls `onTrouble` with a message. When the connection works again, calls

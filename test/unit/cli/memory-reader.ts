@@ -13,6 +13,8 @@ export class MemoryReader implements ResourceReader {
   readonly place: string = 'the test';
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
+  readonly secrets = { get: async () => undefined };
+  readonly ledgers = { read: async () => undefined };
   closed = false;
   /** Error that `follow` throws; undefined if `follow` succeeds. */
   failure: Error | undefined;
