@@ -8,7 +8,6 @@
  * - Only commands that access a cluster load this file.
  */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
@@ -57,48 +56,37 @@ export class UndiciKubeApi implements KubeApi {
   }
 
   async request(request: KubeRequest): Promise<KubeResponse> {
-    const { dispatcher, options } = await this.#prepared(request);
-    const { status, headers, text } = await wholeAnswer(dispatcher, options, request.signal);
-    this.#discardRefused(status);
-    return { status, headers, body: decodeBody(text) };
+    const { status, headers, body } = await this.#send(request);
+    return { status, headers, body: decodeBody(await body.text()) };
   }
 
   async watch(request: WatchRequest): Promise<WatchResponse> {
-    const { dispatcher, options } = await this.#prepared({ ...request, method: 'GET' });
-    const answer = await dispatcher.request({ ...options, signal: request.signal });
-    this.#discardRefused(answer.statusCode);
-    const { statusCode: status, headers } = answer;
-    if (status === 200) return { status, headers, body: undefined, lines: readLines(answer.body) };
-    return { status, headers, body: decodeBody(await answer.body.text()), lines: noLines() };
+    const { status, headers, body } = await this.#send({ ...request, method: 'GET' });
+    if (status === 200) return { status, headers, body: undefined, lines: readLines(body) };
+    return { status, headers, body: decodeBody(await body.text()), lines: noLines() };
   }
 
   async close(): Promise<void> {
     await this.#agent?.dispatcher.destroy();
   }
 
-  /** Adds the current credentials to a request. */
-  async #prepared(request: KubeRequest) {
-    const credentials = await unlessAborted(request.signal, this.#current());
-    const { body } = request;
-    const options = {
-      origin: this.#origin,
-      path: `${this.#basePath}${request.path}`,
-      method: request.method,
+  /** Sends a request with the current credentials. */
+  async #send({ path, method, query, body, contentType, accept, signal }: KubeRequest) {
+    const credentials = await unlessAborted(signal, this.#current());
+    const answer = await this.#dispatcher(credentials.connection).request({
+      ...{ origin: this.#origin, path: `${this.#basePath}${path}`, method, signal },
       headers: {
         ...credentials.headers,
-        accept: request.accept ?? 'application/json',
+        accept: accept ?? 'application/json',
         'user-agent': 'logfleet',
-        ...(body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
       },
-      ...(request.query ? { query: request.query } : {}),
+      ...(query ? { query } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    };
-    return { dispatcher: this.#dispatcher(credentials.connection), options };
-  }
-
-  /** Discards the credentials if the API server has refused them (401), so that the next request reads them again. */
-  #discardRefused(status: number): void {
-    if (status === 401) this.#credentials = undefined;
+    });
+    // The API server has refused the credentials, so the next request reads them again.
+    if (answer.statusCode === 401) this.#credentials = undefined;
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
   }
 
   /** Returns the current credentials. Concurrent requests share one read of the credential files. */
@@ -171,47 +159,4 @@ function wrongContext(context: string | undefined, server: string | undefined): 
   if (context === undefined) return ' has no current context';
   const named = server === undefined ? 'no cluster' : `a cluster whose address ${JSON.stringify(server)} is not valid`;
   return `'s context ${JSON.stringify(context)} names ${named}`;
-}
-
-interface WholeAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
-
-/**
- * Sends a request and collects its whole answer, in half the processor time of undici's `request`. Rejects with the
- * request's error or the signal's reason.
- */
-async function wholeAnswer(
-  dispatcher: Dispatcher,
-  options: Dispatcher.DispatchOptions,
-  signal: AbortSignal,
-): Promise<WholeAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>();
-  const chunks: Buffer[] = [];
-  let head: Omit<WholeAnswer, 'text'> = { status: 0, headers: {} };
-  let controller: Dispatcher.DispatchController | undefined;
-  const abort = () => {
-    controller?.abort(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    reject(signal.reason);
-  };
-  signal.throwIfAborted();
-  signal.addEventListener('abort', abort, { once: true });
-  dispatcher.dispatch(options, {
-    onRequestStart: (started) => {
-      controller = started;
-      // If the caller aborted the request while it waited for a free connection, the request must not be sent.
-      if (signal.aborted) abort();
-    },
-    onResponseStart: (_, status, headers) => {
-      head = { status, headers };
-    },
-    onResponseData: (_, chunk) => {
-      chunks.push(chunk);
-    },
-    onResponseEnd: () => resolve({ ...head, text: Buffer.concat(chunks).toString() }),
-    onResponseError: (_, error) => reject(error),
-  });
-  return promise.finally(() => signal.removeEventListener('abort', abort));
 }
