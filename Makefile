@@ -14,10 +14,10 @@ help: ## list the targets
 demo: $(installed) ## watch a stopped rollout, a completed rollout and an export, all simulated
 	@npm run --silent demo
 
-check: $(installed) ## check style, types and generated files, and run the unit tests: a minute, for each change
+check: $(installed) ## check style, types, imports and generated files, and run the unit tests: a minute, for each change
 	@node scripts/test.ts check
 
-test: $(installed) ## check style, types and generated files, and run all tests but those of soak: for each landing
+test: $(installed) ## check style, types, imports and generated files, and run all tests but those of soak: for each landing
 	@node scripts/test.ts
 
 soak: $(installed) ## run thousands of histories, random pages, kills and mutants: for a release, and for changes to rules or oracles
@@ -26,10 +26,8 @@ soak: $(installed) ## run thousands of histories, random pages, kills and mutant
 contract: $(installed) ## test the simulator against docs/service.md; BASE_URL=, ACCESS_ID= and ACCESS_KEY= select a deployment instead
 	@node scripts/contract.ts
 
-lint: $(installed) ## check style, format and types, without changes
-	@biome check --error-on-warnings
-	@tsc -p .
-	@tsc -p src/cli/ui/page
+lint: $(installed) ## check style, format, types and imports, without changes
+	@npm run --silent lint
 
 format: $(installed) ## correct style and format where that is safe
 	@biome check --write

@@ -16,6 +16,11 @@ const programs = join(root, 'node_modules/.bin');
 const style = { name: 'style', program: join(programs, 'biome'), args: ['check', '--error-on-warnings'] };
 const types = { name: 'types', program: join(programs, 'tsc'), args: ['-p', '.'] };
 const pageTypes = { name: 'types of the page', program: join(programs, 'tsc'), args: ['-p', 'src/cli/ui/page'] };
+const imports = {
+  name: 'imports',
+  program: join(programs, 'depcruise'),
+  args: ['--output-type', 'err-long', 'src', 'simulator', 'bench', 'demo', 'scripts', 'tools'],
+};
 const generatedFiles = { name: 'generated files', program: process.execPath, args: ['scripts/verify.ts'] };
 const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.ts'] };
 
@@ -42,9 +47,9 @@ interface Suite {
 const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'side-by-side', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
-  check: { checks: [style, types, pageTypes, generatedFiles], runs: [{ projects: ['unit'], nice: 0 }] },
+  check: { checks: [style, types, pageTypes, imports, generatedFiles], runs: [{ projects: ['unit'], nice: 0 }] },
   test: {
-    checks: [style, types, pageTypes, generatedFiles, tools],
+    checks: [style, types, pageTypes, imports, generatedFiles, tools],
     runs: [
       // This run has a low priority, so that the programs that the other run starts get enough CPU time.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },

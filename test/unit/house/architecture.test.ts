@@ -1,7 +1,8 @@
-/** Tests that ARCHITECTURE.md names existing folders and files. */
+/** Tests that ARCHITECTURE.md names existing folders and files, and agrees with the rules about imports. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { folderRows } from '../../../.dependency-cruiser.ts';
 import { pathsBelow, readText } from './source-file.ts';
 
 describe('ARCHITECTURE.md', () => {
@@ -18,5 +19,20 @@ describe('ARCHITECTURE.md', () => {
     expect(paths.length).toBeGreaterThan(100);
     const isThere = (path: string) => ['', 'src', 'test'].some((root) => existsSync(join(root, path)));
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
+  });
+
+  test('names for each folder the folders that it may import', () => {
+    const table = page.slice(page.indexOf('| folder of `src/` | content | may import |'));
+    const foldersIn = (cell: string) => [...cell.matchAll(/`([a-z/]+)\/`/g)].map(([, folder]) => `src/${folder}`);
+    const topFolders = folderRows.filter(({ folder }) => /^src\/(?!cli)\w+$/.test(folder));
+    expect(topFolders.length).toBeGreaterThan(10);
+    for (const { folder, imports } of topFolders) {
+      const [, cell = ''] =
+        new RegExp(`^\\| \`${folder.slice('src/'.length)}/\` \\|.*\\| (.+) \\|$`, 'm').exec(table) ?? [];
+      const imported = imports.map((pattern) => pattern.slice(0, pattern.lastIndexOf('/')));
+      expect
+        .soft({ folder, imports: foldersIn(cell).sort() })
+        .toEqual({ folder, imports: [...new Set(imported)].sort() });
+    }
   });
 });
