@@ -1,9 +1,11 @@
 /** Runs healthy rollouts, exports and a schedule for a week of virtual time, and expects no alert. */
+
 import { expect, test } from 'vitest';
 import { annotations } from '../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
-import { policiesPath, type Replica } from '../support/world.ts';
+import type { SimulatedProcess } from '../support/simulated-process.ts';
+import { policiesPath } from '../support/world.ts';
 import { firedWithin, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
@@ -69,7 +71,7 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
   timeout: timeLimitMs,
 }, async () => {
   const world = healthyWorld();
-  let operator: ScrapedOperator & { readonly replica: Replica };
+  let operator: ScrapedOperator & { readonly replica: SimulatedProcess };
   // The operator runs without leader election, because the simulation of a lease renewal every 2 s would take most of
   // the test's time.
   const start = () => {

@@ -15,6 +15,7 @@ import type { ApiObject, StoreEvent } from '../support/memory-api-store.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import { checkedDecide } from '../support/pure-decide.ts';
 import { serviceOrigin } from '../support/service-world.ts';
+import { type Sending, SimulatedProcess } from '../support/simulated-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { policiesPath, policyDefaults, secretManifest, secretsPath } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
@@ -37,7 +38,6 @@ import {
 } from './record.ts';
 import { intentOf, ledgerWrite, type RecordedShards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
-import { type Sending, SimulatedProcess } from './simulated-process.ts';
 
 export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
 const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
@@ -218,8 +218,8 @@ export class SimulationWorld {
       },
       settings: this.#plan.settings,
       decide: (input) => this.#decide(input),
-      seed: this.#plan.seed + 100 * this.#names,
-      leaderElection: this.#plan.leaderElection,
+      random: seededRandom(this.#plan.seed + 100 * this.#names),
+      host: { leaderElection: this.#plan.leaderElection },
       skewMs: this.#plan.skewMs * (this.#names % 2 === 0 ? -1 : 1),
     });
     this.#processes.push(process);

@@ -2,15 +2,13 @@
 
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
-import { type Logger, silentLogger } from '../../src/base/log.ts';
-import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
-import { Operator, type OperatorOptions } from '../../src/cli/operator/operator.ts';
-import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
-import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import type { Logger } from '../../src/base/log.ts';
+import type { Metrics } from '../../src/base/metrics.ts';
+import type { OperatorOptions } from '../../src/cli/operator/operator.ts';
 import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
-import type { InProcessTransport } from './in-process-transport.ts';
 import { MemoryApiServer } from './memory-api-server.ts';
 import { ServiceWorld, type ServiceWorldOptions } from './service-world.ts';
+import { type HostOptions, SimulatedProcess } from './simulated-process.ts';
 
 export const policiesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 export const exportsPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports';
@@ -24,19 +22,9 @@ export interface WorldOptions extends ServiceWorldOptions {
   readonly exports?: OperatorOptions['exports'];
 }
 
-/** One running replica of the operator. */
-export interface Replica {
-  readonly name: string;
-  readonly host: KubernetesHost;
-  readonly operator: Operator;
-  /** Ends the replica as if its process were killed. */
-  kill(): void;
-  stop(): Promise<void>;
-}
-
 export class World extends ServiceWorld {
   readonly api: MemoryApiServer;
-  readonly replicas: Replica[] = [];
+  readonly replicas: SimulatedProcess[] = [];
   readonly #options: WorldOptions;
   #names = 0;
 
@@ -82,69 +70,27 @@ export class World extends ServiceWorld {
   }
 
   /** Starts a replica of the operator. Its watches are rarely renewed, so that long simulations are fast. */
-  start(
-    options: {
-      readonly leaderElection?: boolean;
-      readonly watchSeconds?: number;
-      readonly metrics?: Metrics;
-      readonly workerImage?: string;
-      readonly operatorNamespace?: string;
-      readonly onEvent?: EventListener;
-    } = {},
-  ): Replica {
-    const name = `replica-${++this.#names}`;
-    const api = this.api.client(name);
-    const log = this.#options.log ?? silentLogger;
-    const metrics = options.metrics ?? noMetrics;
-    const workerImage = options.workerImage ?? this.#options.workerImage;
-    const { clock, random } = this;
-    const host = new KubernetesHost({
-      api,
-      namespaces: 'all',
-      operatorNamespace: options.operatorNamespace ?? 'logfleet-system',
-      ...(options.onEvent && { onEvent: options.onEvent }),
-      identity: name,
-      leaderElection: options.leaderElection ?? false,
-      watchSeconds: options.watchSeconds ?? 300,
-      ...(workerImage === undefined ? {} : { workerImage }),
-      clock,
-      random,
-      log,
-      metrics,
+  start({ metrics, ...host }: HostOptions & { readonly metrics?: Metrics } = {}): SimulatedProcess {
+    const { settings, log, workerImage, exports } = this.#options;
+    const { clock, random, api, service } = this;
+    const replica = new SimulatedProcess({
+      name: `replica-${++this.#names}`,
+      ...{ clock, random, api, service },
+      ...(settings && { settings }),
+      ...(log && { log }),
+      ...(metrics && { metrics }),
+      ...(exports && { exports: () => exports }),
+      host: { watchSeconds: 300, ...(workerImage !== undefined && { workerImage }), ...host },
+      onEnd: () => this.#remove(replica),
     });
-    const transports: InProcessTransport[] = [];
-    let alive = true;
-    const operator = new Operator({
-      host,
-      clock,
-      random,
-      log,
-      metrics,
-      ...(this.#options.settings === undefined ? {} : { settings: this.#options.settings }),
-      ...(this.#options.exports === undefined ? {} : { exports: this.#options.exports }),
-      connect: this.connect({ metrics, isAlive: () => alive, transports }),
-    });
-    const replica: Replica = {
-      name,
-      host,
-      operator,
-      kill: () => {
-        alive = false;
-        api.kill();
-        for (const transport of transports) void transport.close();
-        void operator.kill();
-        this.replicas.splice(this.replicas.indexOf(replica), 1);
-      },
-      stop: async () => {
-        this.replicas.splice(this.replicas.indexOf(replica), 1);
-        await operator.stop();
-        await host.stop();
-      },
-    };
     this.replicas.push(replica);
-    host.start();
-    operator.start();
+    replica.start();
     return replica;
+  }
+
+  #remove(replica: SimulatedProcess): void {
+    const index = this.replicas.indexOf(replica);
+    if (index >= 0) this.replicas.splice(index, 1);
   }
 }
 

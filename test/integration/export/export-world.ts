@@ -1,4 +1,5 @@
 /** Simulates the whole operator with one export into a destination in memory. */
+
 import { gunzipSync } from 'node:zlib';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
@@ -11,7 +12,8 @@ import { Writer } from '../../../src/destination/store/writer.ts';
 import type { ExportSettings } from '../../../src/export/resource/export-settings.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import type { ServiceMaker } from '../../support/service-world.ts';
-import { exportsPath, type Replica, World } from '../../support/world.ts';
+import type { SimulatedProcess } from '../../support/simulated-process.ts';
+import { exportsPath, World } from '../../support/world.ts';
 
 export const hourMs = 3_600_000;
 export const minuteMs = 60_000;
@@ -82,7 +84,7 @@ export class ExportWorld {
     readonly leaderElection?: boolean;
     readonly metrics?: Metrics;
     readonly workerImage?: string;
-  }): Replica {
+  }): SimulatedProcess {
     return this.world.start(options);
   }
 

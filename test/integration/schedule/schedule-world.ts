@@ -11,10 +11,10 @@ import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { Writer } from '../../../src/destination/store/writer.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
-
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import type { SimulatedProcess } from '../../support/simulated-process.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { exportDefaults, exportsPath, type Replica, World } from '../../support/world.ts';
+import { exportDefaults, exportsPath, World } from '../../support/world.ts';
 
 export { exportsPath };
 
@@ -116,11 +116,11 @@ export class ScheduleWorld {
     });
   }
 
-  start(): Replica {
+  start(): SimulatedProcess {
     return this.world.start();
   }
 
-  kill(replica: Replica): void {
+  kill(replica: SimulatedProcess): void {
     replica.kill();
     for (const destination of this.#destinations) destination.die();
     this.#destinations.clear();

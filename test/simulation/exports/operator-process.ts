@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { Writer } from '../../../src/destination/store/writer.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
-import { SimulatedProcess } from '../simulated-process.ts';
+import { SimulatedProcess } from '../../support/simulated-process.ts';
 import type { ExportResource } from './export-resource.ts';
 import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
 import type { HistoryProcess, ToldState } from './history-process.ts';
@@ -37,7 +37,7 @@ export class OperatorProcess implements HistoryProcess {
     this.seat = seat;
     this.#resource = resource;
     this.#process = new SimulatedProcess({
-      ...{ name, clock, service, seed, skewMs, leaderElection, api: resource.api, settings: {} },
+      ...{ name, clock, service, skewMs, api: resource.api, random: seededRandom(seed), host: { leaderElection } },
       observer: {
         sending: (_, { request }) => observer.before(`${request.method} ${request.path}`),
         sent: (_, { request }) => observer.after(`${request.method} ${request.path}`),

@@ -7,7 +7,6 @@ import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.
 import type { TimeRange } from '../../../src/api/time-range.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
-
 import {
   dayMs,
   every,
@@ -23,7 +22,7 @@ import {
 import type { RequestFault, RequestInfo } from '../../support/memory-api-server.ts';
 import type { DestinationFault } from '../../support/memory-destination.ts';
 import type { WatchFault } from '../../support/memory-watch.ts';
-import type { Replica } from '../../support/world.ts';
+import type { SimulatedProcess } from '../../support/simulated-process.ts';
 
 const collection = 'logfleet.dev/v1alpha1/searchexports';
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
@@ -57,7 +56,7 @@ class ScheduleRun {
   readonly #random: Random;
   readonly #world: ScheduleWorld;
   #isTroubled = true;
-  readonly #doomed = new Set<Replica>();
+  readonly #doomed = new Set<SimulatedProcess>();
   /**
    * If true, this simulation removes schedule records from the destination. If false, it deletes statuses and
    * schedules.

@@ -3,8 +3,8 @@
 import type { InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
-import { noMetrics } from '../../src/base/metrics.ts';
-import { type Random, seededRandom } from '../../src/base/random.ts';
+import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
+import type { Random } from '../../src/base/random.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator/operator.ts';
 import type {
   KubeApi,
@@ -18,11 +18,11 @@ import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
 import type { decide } from '../../src/policy/decide.ts';
 import { connectWith } from '../../src/service/connect.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
-import { GatedTransport, type SentRequest } from '../support/gated-transport.ts';
-import { InProcessTransport } from '../support/in-process-transport.ts';
-import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-server.ts';
-import { isDead, never, ProcessClock, ProcessGate } from '../support/process-gate.ts';
-import { serviceOrigin } from '../support/service-world.ts';
+import { GatedTransport, type SentRequest } from './gated-transport.ts';
+import { InProcessTransport } from './in-process-transport.ts';
+import type { MemoryApiClient, MemoryApiServer } from './memory-api-server.ts';
+import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
+import { serviceOrigin } from './service-world.ts';
 
 /** Called when a simulated process sends a request or receives an answer. */
 export interface ProcessObserver {
@@ -35,6 +35,8 @@ export interface ProcessObserver {
   divert(request: TransportRequest): TransportRequest;
 }
 
+const noObserver: ProcessObserver = { sending() {}, sent() {}, answered() {}, divert: (request) => request };
+
 export type Sending =
   | ({ readonly to: 'service' } & SentRequest)
   | { readonly to: 'api'; readonly atMs: number; readonly request: KubeRequest };
@@ -42,65 +44,73 @@ export type Sending =
 export interface SimulatedProcessOptions {
   readonly name: string;
   readonly clock: Clock;
+  readonly random: Random;
   readonly api: MemoryApiServer;
   readonly service: InProcessService;
-  readonly observer: ProcessObserver;
-  readonly settings: Partial<PolicySettings>;
+  readonly observer?: ProcessObserver;
+  readonly settings?: Partial<PolicySettings>;
   /** Replaces `decide` of policies. */
   readonly decide?: typeof decide;
-  readonly seed: number;
-  readonly leaderElection: boolean;
+  readonly exports?: (gate: ProcessGate) => OperatorOptions['exports'];
+  /** Options of the host. By default, all namespaces are watched, and no leader is elected. */
+  readonly host?: HostOptions;
   /** Offset of the process's wall clock in ms. */
-  readonly skewMs: number;
+  readonly skewMs?: number;
   readonly log?: Logger;
-  readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
+  readonly metrics?: Metrics;
+  /** Called when the process is killed or begins to stop. */
+  readonly onEnd?: () => void;
 }
+
+export type HostOptions = Partial<
+  Pick<
+    ConstructorParameters<typeof KubernetesHost>[0],
+    'leaderElection' | 'watchSeconds' | 'workerImage' | 'operatorNamespace' | 'onEvent'
+  >
+>;
 
 export class SimulatedProcess {
   readonly name: string;
   readonly host: KubernetesHost;
-  readonly #gate: ProcessGate;
+  readonly #gate = new ProcessGate();
   readonly #client: MemoryApiClient;
   readonly #clock: Clock;
-  readonly #operator: Operator;
+  readonly operator: Operator;
+  readonly #onEnd: () => void;
 
   constructor(options: SimulatedProcessOptions) {
-    const { name, api, settings, leaderElection, observer, service, log = silentLogger } = options;
+    const {
+      name,
+      api,
+      random,
+      observer = noObserver,
+      log = silentLogger,
+      metrics = noMetrics,
+      onEnd = () => {},
+    } = options;
     this.name = name;
-    this.#gate = new ProcessGate();
+    this.#onEnd = onEnd;
     this.#client = api.client(name, this.#gate);
-    const clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
-    this.#clock = clock;
-    const random: Random = seededRandom(options.seed);
-    const metrics = noMetrics;
-    const surroundings = { clock, random, log, metrics };
+    this.#clock = new ProcessClock(options.clock, this.#gate, options.skewMs);
+    const surroundings = { clock: this.#clock, random, log, metrics };
     this.host = new KubernetesHost({
       ...surroundings,
-      api: new ProcessApi(this, this.#client, this.#gate, observer, clock),
+      api: new ProcessApi(this, this.#client, this.#gate, observer, this.#clock),
       namespaces: 'all',
       operatorNamespace: 'logfleet-system',
       identity: name,
-      leaderElection,
+      leaderElection: false,
+      ...options.host,
     });
-    const transport = () =>
-      new GatedTransport({
-        inner: new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
-        gate: this.#gate,
-        clock,
-        observer: {
-          sending: (sent) => observer.sending(this, { to: 'service', ...sent }),
-          sent: (sent) => observer.sent(this, { to: 'service', ...sent }),
-          answered: (sent, answer) => observer.answered(this, { to: 'service', ...sent }, answer),
-          divert: (request) => observer.divert(request),
-        },
-      });
-    this.#operator = new Operator({
+    const { settings, decide } = options;
+    const exports = options.exports?.(this.#gate);
+    this.operator = new Operator({
       ...surroundings,
       host: this.host,
-      settings,
-      ...(options.decide && { decide: options.decide }),
-      ...(options.exports === undefined ? {} : { exports: options.exports(this.#gate) }),
-      connect: connectWith({ clock, metrics, userAgent: 'logfleet/test', transport }),
+      ...(settings && { settings }),
+      ...(decide && { decide }),
+      ...(exports && { exports }),
+      connect: this.#connect(options.service, observer, metrics),
     });
   }
 
@@ -114,10 +124,11 @@ export class SimulatedProcess {
 
   start(): void {
     this.host.start();
-    this.#operator.start();
+    this.operator.start();
   }
 
   kill(): void {
+    this.#onEnd();
     this.#client.kill();
   }
 
@@ -133,9 +144,27 @@ export class SimulatedProcess {
 
   /** Stops the process as SIGTERM does. */
   async stop(): Promise<void> {
-    await this.#operator.stop();
+    this.#onEnd();
+    await this.operator.stop();
     await this.host.stop();
     this.kill();
+  }
+
+  #connect(service: InProcessService, observer: ProcessObserver, metrics: Metrics) {
+    const clock = this.#clock;
+    const transport = () =>
+      new GatedTransport({
+        inner: new InProcessTransport((origin) => (origin === serviceOrigin ? service : undefined), clock),
+        gate: this.#gate,
+        clock,
+        observer: {
+          sending: (sent) => observer.sending(this, { to: 'service', ...sent }),
+          sent: (sent) => observer.sent(this, { to: 'service', ...sent }),
+          answered: (sent, answer) => observer.answered(this, { to: 'service', ...sent }, answer),
+          divert: (request) => observer.divert(request),
+        },
+      });
+    return connectWith({ clock, metrics, userAgent: 'logfleet/test', transport });
   }
 }
 
