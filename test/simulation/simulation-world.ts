@@ -1,7 +1,5 @@
 /** Simulates the service, the API server and the operator's processes, and records everything for the checks. */
 
-import { InProcessService } from '../../simulator/in-process.ts';
-import { ServiceModel } from '../../simulator/model.ts';
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
@@ -10,14 +8,12 @@ import { seededRandom } from '../../src/base/random.ts';
 import { type Decision, decide } from '../../src/policy/decide.ts';
 import type { DecideInput } from '../../src/policy/rollout/decide-input.ts';
 import type { TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
-import { MemoryApiServer, type RequestFault, type RequestInfo } from '../support/memory-api-server.ts';
+import type { RequestFault, RequestInfo } from '../support/memory-api-server.ts';
 import type { ApiObject, StoreEvent } from '../support/memory-api-store.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import { checkedDecide } from '../support/pure-decide.ts';
-import { serviceOrigin } from '../support/service-world.ts';
 import { type Sending, SimulatedProcess } from '../support/simulated-process.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
-import { policiesPath, policyDefaults, secretManifest, secretsPath } from '../support/world.ts';
+import { policiesPath, World } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';
@@ -65,11 +61,7 @@ interface KillAtRequest {
   readonly againAfterMs: number;
 }
 
-export class SimulationWorld {
-  readonly clock = new VirtualClock();
-  readonly api: MemoryApiServer;
-  readonly model: ServiceModel;
-  readonly service: InProcessService;
+export class SimulationWorld extends World {
   readonly #plan: HistoryPlan;
   readonly #chance: Chance;
   readonly #apiFaults: ApiFaults;
@@ -81,7 +73,6 @@ export class SimulationWorld {
   #decisions = 0;
   readonly #impurities: string[] = [];
   #calm = false;
-  readonly #journal: JournalEntry[] = [];
   readonly #posts: PostRecord[] = [];
   readonly #pendingPosts = new Map<TransportRequest, PostRecord>();
   readonly #sightings = new Map<string, Sighting[]>();
@@ -96,25 +87,17 @@ export class SimulationWorld {
   #largestShardBytes = 0;
 
   constructor(plan: HistoryPlan, trace?: (line: string) => void) {
+    const { scenario, latencyMs, jitterMs } = plan;
+    super({ scenario, seed: plan.seed + 1, latencyMs, jitterMs, garbageCollectionMs: 200 });
     this.#plan = plan;
     this.#trace = trace;
     this.#chance = new Chance(plan.seed ^ 0x5eed);
     this.#apiFaults = new ApiFaults(plan.apiFaults, this.#chance);
-    const random = seededRandom(plan.seed + 1);
-    this.api = new MemoryApiServer({ clock: this.clock, random, garbageCollectionMs: 200 });
     this.api.onRequest = (info) => this.#requestFault(info);
     this.api.onWatchEvent = () => this.#watchFault();
     this.#followStore();
-    this.model = new ServiceModel(plan.scenario, {
-      startMs: this.clock.now(),
-      journal: (entry) => {
-        this.#journal.push(entry);
-        this.#trace?.(`${seconds(this.clock.monotonic())} service ${describeEntry(entry, this.model.startMs)}`);
-      },
-    });
-    const { latencyMs, jitterMs } = plan;
-    this.service = new InProcessService(this.model, this.clock, { latencyMs, jitterMs, random });
-    this.#addSecret();
+    this.onRequest = (entry) => this.note(`service ${describeEntry(entry, this.model.startMs)}`);
+    this.addSecret();
     this.#followVersions();
   }
 
@@ -129,33 +112,27 @@ export class SimulationWorld {
   }
 
   createPolicy({ name, spec }: PolicySpec): void {
-    if (this.api.get(`${policiesPath}/${name}`)) return;
-    this.api.create(policiesPath, {
-      apiVersion: 'logfleet.dev/v1alpha1',
-      kind: 'CollectorVersionPolicy',
-      metadata: { name, namespace: 'logging', annotations: {} },
-      spec: { ...policyDefaults, ...spec },
-    });
+    if (!this.policy(name)) this.addPolicy(name, spec, { annotations: {} });
   }
 
   deletePolicy(name: string): void {
-    if (this.api.get(`${policiesPath}/${name}`)) this.api.remove(`${policiesPath}/${name}`);
+    if (this.policy(name)) this.api.remove(`${policiesPath}/${name}`);
   }
 
   patchPolicy(name: string, patch: object): void {
-    if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
+    if (this.policy(name)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
   /** Annotates the current rollout, as a user does. Does nothing without a rollout. */
   annotateRollout(name: string, annotation: string, what: string): void {
-    const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
+    const policy = this.policy(name);
     const id = policy?.status?.rollout?.id;
     if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
   }
 
   /** Acts as a user who approves waiting and inconclusive stages every `everyMs`. */
   approve(name: string, everyMs: number): void {
-    const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
+    const policy = this.policy(name);
     const { stages, rollout } = policy?.status ?? {};
     const waiting = rollout?.stopped?.reason === 'StageInconclusive' ? 'Stopped' : 'AwaitingApproval';
     const stage = stages?.find(({ state }) => state === waiting)?.name;
@@ -271,7 +248,7 @@ export class SimulationWorld {
     return {
       nowMs: this.clock.monotonic(),
       plan: this.#plan,
-      state: this.model.snapshot(this.service.nowMs()),
+      state: this.snapshot(),
       policies: this.#policies(),
       ledgers: this.#ledgers(),
       posts: this.#posts,
@@ -288,7 +265,7 @@ export class SimulationWorld {
     return {
       ...this.truth(),
       startMs: this.model.startMs,
-      journal: this.#journal,
+      journal: this.journal,
       api: this.api.requests,
       sightings: this.#sightings,
       statuses: this.#statuses,
@@ -342,15 +319,6 @@ export class SimulationWorld {
       ledgers.set(owner.uid, shards.set(shard, content));
     }
     return ledgers;
-  }
-
-  #addSecret(): void {
-    const text = {
-      baseURL: `${serviceOrigin}${this.model.basePath}`,
-      accessId: 'simulator',
-      accessKey: 'simulator-key',
-    };
-    this.api.create(secretsPath, secretManifest('log-service', text));
   }
 
   #disturb(what: string): void {
@@ -416,7 +384,7 @@ export class SimulationWorld {
   }
 
   #lookAtVersions(): void {
-    const { collectors } = this.model.snapshot(this.service.nowMs());
+    const { collectors } = this.snapshot();
     for (const { id, name, version } of collectors) {
       const known = this.#versions.get(id);
       if (!known) this.#versions.set(id, [{ version, sinceMs: this.clock.monotonic() }]);

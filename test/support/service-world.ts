@@ -16,6 +16,8 @@ export const secondOrigin = 'https://eu.logs.example.com';
 
 export interface ServiceWorldOptions {
   readonly scenario: Scenario;
+  /** Source of random numbers. By default, it is created from `seed`. */
+  readonly random?: Random;
   readonly seed?: number;
   /** One-way latency of the service's network in ms; 10 by default. */
   readonly latencyMs?: number;
@@ -42,15 +44,20 @@ export class ServiceWorld {
   readonly service: InProcessService;
   readonly model: ServiceModel;
   readonly journal: JournalEntry[] = [];
+  /** Called for each request that the service has answered or dropped. */
+  onRequest: (entry: JournalEntry) => void = () => {};
 
   constructor({ scenario, seed = 1, clock = new VirtualClock(), ...options }: ServiceWorldOptions) {
     this.clock = clock;
-    this.random = seededRandom(seed);
+    this.random = options.random ?? seededRandom(seed);
     const startMs = clock.now();
     this.model = new ServiceModel(scenario, {
       startMs,
       ...(options.logData === undefined ? {} : { logData: options.logData(startMs) }),
-      journal: (entry) => this.journal.push(entry),
+      journal: (entry) => {
+        this.journal.push(entry);
+        this.onRequest(entry);
+      },
     });
     const { latencyMs = 10, jitterMs = 0, service } = options;
     const network = { latencyMs, jitterMs, random: this.random };

@@ -20,6 +20,8 @@ export interface WorldOptions extends ServiceWorldOptions {
   /** Container image of Kubernetes Jobs. Without an image, exports cannot run in Jobs. */
   readonly workerImage?: string;
   readonly exports?: OperatorOptions['exports'];
+  /** Time in ms until dependents of a deleted owner are deleted. By default, they never are. */
+  readonly garbageCollectionMs?: number;
 }
 
 export class World extends ServiceWorld {
@@ -31,7 +33,13 @@ export class World extends ServiceWorld {
   constructor(options: WorldOptions) {
     super(options);
     this.#options = options;
-    this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
+    const { garbageCollectionMs } = options;
+    const { clock, random } = this;
+    this.api = new MemoryApiServer({
+      clock,
+      random,
+      ...(garbageCollectionMs !== undefined && { garbageCollectionMs }),
+    });
   }
 
   /** Creates the Secret for the service. */
@@ -39,11 +47,11 @@ export class World extends ServiceWorld {
     this.api.create(secretsPath, secretManifest(name, { ...this.secret, ...members }));
   }
 
-  addPolicy(name: string, spec: object): void {
+  addPolicy(name: string, spec: object, metadata: object = {}): void {
     this.api.create(policiesPath, {
       apiVersion: 'logfleet.dev/v1alpha1',
       kind: 'CollectorVersionPolicy',
-      metadata: { name, namespace: 'logging' },
+      metadata: { name, namespace: 'logging', ...metadata },
       spec: { ...policyDefaults, ...spec },
     });
   }

@@ -1,6 +1,7 @@
 /** Simulates one export: the service, the destination and the operator's processes. */
 
-import { ServiceModel } from '../../../simulator/model.ts';
+import type { InProcessService } from '../../../simulator/in-process.ts';
+import type { ServiceModel } from '../../../simulator/model.ts';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
@@ -9,6 +10,7 @@ import type { ServiceQuirks } from '../../../src/export/search/service-quirks.ts
 import type { WorkLimits } from '../../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
+import { ServiceWorld } from '../../support/service-world.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { Chance } from '../chance.ts';
 import { ExportProcess } from './export-process.ts';
@@ -35,15 +37,13 @@ interface KillAtEffect {
 
 export class ExportHistoryWorld {
   readonly clock = new VirtualClock();
-  readonly model: ServiceModel;
-  readonly service: TellingService;
   readonly data: LiveData;
+  readonly #world: ServiceWorld;
   readonly store = new MemoryStore();
   readonly definition: ExportDefinition;
   readonly #plan: ExportHistoryPlan;
   readonly #chance: Chance;
   readonly #trace: ((line: string) => void) | undefined;
-  readonly #journal: JournalEntry[] = [];
   readonly #processes = new Map<Seat, HistoryProcess>();
   readonly #dueKills = new Map<HistoryProcess, KillAtEffect>();
   readonly #disturbances: string[] = [];
@@ -67,22 +67,28 @@ export class ExportHistoryWorld {
       ...{ lateJoin: plan.lateJoin, cutsByPage: plan.cutsByPage },
       histogramFirst: plan.scenario.search?.histogramFirst ?? false,
     });
-    this.model = new ServiceModel(plan.scenario, {
-      startMs,
-      logData: this.data,
-      journal: (entry) => this.#noteRequest(entry),
+    const { clock, data } = this;
+    const chance = this.#chance;
+    const { scenario, latencyMs, jitterMs } = plan;
+    this.#world = new ServiceWorld({
+      ...{ scenario, clock, latencyMs, jitterMs, random: { next: () => chance.between(0, 1) } },
+      logData: () => data,
+      service: (model, _, network) =>
+        new TellingService({ model, clock, network, data, chance, note: (what) => this.note(what) }),
     });
-    const { latencyMs, jitterMs } = plan;
-    const random = { next: () => this.#chance.between(0, 1) };
-    this.service = new TellingService({
-      ...{ model: this.model, clock: this.clock, data: this.data, chance: this.#chance },
-      network: { latencyMs, jitterMs, random },
-      note: (what) => this.note(what),
-    });
+    this.#world.onRequest = (entry) => this.#noteRequest(entry);
     this.definition = taskOf(plan);
     this.#resource = plan.isWhole ? this.#newResource() : undefined;
     packBy((done) => this.clock.after(this.#chance.whole(0, longestPackingMs), done));
     this.#followStore();
+  }
+
+  get model(): ServiceModel {
+    return this.#world.model;
+  }
+
+  get service(): InProcessService {
+    return this.#world.service;
   }
 
   note(what: string): void {
@@ -197,17 +203,16 @@ export class ExportHistoryWorld {
   }
 
   record(completeAtMs: number | undefined): Omit<ExportHistoryRecord, 'files'> {
-    this.model.advance(this.service.nowMs());
     return {
       plan: this.#plan,
       definition: this.definition,
       startMs: this.model.startMs,
-      journal: this.#journal,
+      journal: this.#world.journal,
       searches: this.data.searches,
       store: this.store,
       records: [...this.#records.values()],
       voided: voidedOf(this, [...this.#records.values()]),
-      counters: this.model.counters(),
+      counters: this.#world.counters(),
       disturbances: this.#disturbances,
       starts: this.#starts,
       unheardCalls: this.#unheardCalls,
@@ -293,7 +298,6 @@ export class ExportHistoryWorld {
   }
 
   #noteRequest(entry: JournalEntry): void {
-    this.#journal.push(entry);
     const { operation, status, code, fault, jobId, at } = entry;
     this.note(
       `service ${operation} ${jobId ?? ''} -> ${status} ${code ?? ''}${fault === null ? '' : ` (${fault})`} arrived ${at - this.model.startMs}`,
