@@ -19,8 +19,8 @@ export interface TextPrint {
   readonly lastLength: number;
   /** Number of lines, without blank lines and comments at the end. */
   readonly significant: number;
-  /** True if the manifest file ends with a line feed. Absent in data from an older version of logfleet. */
-  readonly isEnded?: boolean;
+  /** True if the manifest file ends with a line feed. */
+  readonly isEnded: boolean;
 }
 
 /** Data about a manifest file that is stored when logfleet has read the complete file. */
@@ -30,25 +30,20 @@ export interface FileMemory {
   /** Identities of the invalid objects in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
-  /**
-   * Outlines (field names without values) of the valid objects in the file, by identity of the object. Absent in data
-   * from an older version of logfleet.
-   */
-  readonly outlines?: Outline;
+  /** Outlines (field names without values) of the valid objects in the file, by identity of the object. */
+  readonly outlines: Outline;
 }
 
 /** Stored data about the manifest files of a directory, by path of the file. */
 export type FileMemories = Map<string, FileMemory>;
 
 const integer = { type: 'integer' } as const;
-const print = objectOf({ lines: texts, lastLength: integer, significant: integer, isEnded: { type: 'boolean' } }, [
-  'isEnded',
-]);
+const print = objectOf({ lines: texts, lastLength: integer, significant: integer, isEnded: { type: 'boolean' } });
 const outline = { type: 'object', additionalProperties: { $ref: '#/definitions/outline' }, required: [] } as const;
 const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
   definitions: { outline },
   type: 'object',
-  additionalProperties: objectOf({ ids: texts, refused: texts, print, outlines: outline }, ['outlines']),
+  additionalProperties: objectOf({ ids: texts, refused: texts, print, outlines: outline }),
   required: [],
 });
 
@@ -88,12 +83,12 @@ export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemor
  * object is reported as missing.
  */
 export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
-  const { outlines = {} } = memory;
+  const { outlines } = memory;
   if (Object.keys(outlines).length === 0) return undefined;
   const now = decoded.unclear === undefined ? outlinesIn(decoded, memory) : { ...outlines, ...decoded.outlines };
   const missing = firstMissing(outlines, now);
   if (missing) return renderPath(missing);
-  return memory.print.isEnded === true && !text.endsWith('\n') ? 'the line feed at its end' : undefined;
+  return memory.print.isEnded && !text.endsWith('\n') ? 'the line feed at its end' : undefined;
 }
 
 /** Renders the path of a field of a document, as in `spec.stages[canary] of CollectorVersionPolicy logging/web`. */

@@ -9,7 +9,8 @@
 
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { crossing } from '../../base/boundary.ts';
-import { failure, type LogfleetError } from '../../base/errors.ts';
+import { failure } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import { assertShard, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import { readIfPresent, requireState, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
@@ -40,14 +41,15 @@ export class LedgerFiles implements LedgerStore {
 
   write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
     assertShard(owner, shard, content);
-    return this.#tasks.run(owner.uid, () =>
+    const { kind, uid } = owner;
+    return this.#tasks.run(uid, () =>
       crossing('ledger.write', async () => {
         const state = this.#stateOf(owner);
-        if (!state) throw gone(owner);
+        if (!state) throw failure('wait', 'host.gone', `${kind} ${keyText(owner)} with uid ${uid} no longer exists`);
         if (this.#isOperator) await requireState(state);
         const path = state.ledgerFile(owner, shard);
         const current = (await this.#read(state, path))?.version;
-        if (current !== expected) throw conflict(path);
+        if (current !== expected) throw failure('backoff', 'host.conflict', `${path} was changed after it was read`);
         const version = String(Number(current ?? 0) + 1);
         await writeDurably(path, `${JSON.stringify({ version, content })}\n`);
         return version;
@@ -75,12 +77,4 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
   if (shard) return shard;
   const message = `${path} is not a valid ledger file: restore the file from a backup, or delete it when no upgrade is in progress`;
   throw failure('stall', 'ledger.unreadable', message, { reason: 'LedgerUnreadable' });
-}
-
-function conflict(path: string): LogfleetError {
-  return failure('backoff', 'host.conflict', `${path} was changed after it was read`);
-}
-
-function gone({ kind, namespace, name, uid }: OwnerRef): LogfleetError {
-  return failure('wait', 'host.gone', `${kind} ${namespace}/${name} with uid ${uid} no longer exists`);
 }

@@ -94,10 +94,8 @@ export class EventRecorder implements EventSink {
   }
 
   #logEvent({ kind, namespace, name }: OwnerRef, { type, reason, message }: ResourceEvent): void {
-    const { log } = this.#options;
     const fields = { kind, namespace, name, reason, detail: message };
-    if (type === 'Warning') log.warn('state of a resource changed', fields);
-    else log.info('state of a resource changed', fields);
+    this.#options.log[type === 'Warning' ? 'warn' : 'info']('state of a resource changed', fields);
   }
 
   /** Delivers queued Events for at most `graceMs`. Events that are left after this time are dropped. */

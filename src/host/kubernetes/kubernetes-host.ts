@@ -6,7 +6,6 @@
  */
 
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
@@ -79,7 +78,6 @@ export class KubernetesHost implements Host {
   readonly leadership: Leadership;
   readonly workerJobs?: KubernetesWorkerJobs;
   readonly #options: KubernetesHostOptions;
-  readonly #clock: Clock;
   readonly #client: ApiClient;
   readonly #followed = new Map<KindName, Followed<KindName>>();
   readonly #settings: SettingsWatch;
@@ -93,7 +91,6 @@ export class KubernetesHost implements Host {
   constructor(options: KubernetesHostOptions) {
     const { clock, identity, operatorNamespace: namespace } = options;
     this.#options = options;
-    this.#clock = clock;
     this.#client = new ApiClient(options);
     const client = this.#client;
     this.#settings = new SettingsWatch({ ...options, client, namespace });
@@ -194,7 +191,7 @@ export class KubernetesHost implements Host {
     const reflectors = [...this.#followed.values()].flatMap((each) => each.reflectors);
     const followed = [this.#settings, ...(this.#settings.isAttempted() ? reflectors : [])];
     const loops = this.#election ? [...followed, this.#election] : followed;
-    const now = this.#clock.monotonic();
+    const now = this.#options.clock.monotonic();
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
