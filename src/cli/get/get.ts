@@ -1,6 +1,6 @@
 /** `logfleet get`: shows the status of resources in a cluster or a directory. */
 import { type AnyResource, type KindName, kindNames, kinds } from '../../api/kinds.ts';
-import { type Clock, sleep, systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import type { GetOptions } from '../command/options.ts';
@@ -17,7 +17,7 @@ import {
   renderRetained,
   retainedIn,
 } from '../resources/resource-access.ts';
-import type { ResourceReader } from '../resources/resource-reader.ts';
+import { type ResourceReader, repeatIdleCheck } from '../resources/resource-reader.ts';
 import { createPresenter, type GetRequest } from './get-watch.ts';
 
 interface GetDependencies {
@@ -122,7 +122,7 @@ async function follow(request: GetRequest): Promise<void> {
     const reportsIdle = reader.isDirectory && options.output !== 'json' && options.output !== 'yaml';
     if (reportsIdle) await checkIdle();
     await Promise.all([
-      ...(reportsIdle ? [repeat(checkIdle, clock, signal)] : []),
+      ...(reportsIdle ? [repeatIdleCheck(checkIdle, clock, signal)] : []),
       ...request.kinds.map((kind) => {
         const onResources = (resources: readonly AnyResource[]) => {
           byKind.set(kind, resources);
@@ -136,16 +136,6 @@ async function follow(request: GetRequest): Promise<void> {
     ]);
   } finally {
     presenter.end();
-  }
-}
-
-/** Interval in ms of checks for an operator process. */
-const idleCheckMs = 5_000;
-
-async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(clock, idleCheckMs, signal).catch(() => {});
-    if (!signal.aborted) await look();
   }
 }
 

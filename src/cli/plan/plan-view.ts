@@ -70,11 +70,14 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   if (!('rolloutId' in outlook.plan))
     return [title, [...facts, ...section('Intervals', whereRowsAre(outlook.plan, options), paint)]];
   const { plan } = outlook;
-  const [upgrades, leftOut] = options.wide ? [allUpgrades, allLeftOut] : [firstUpgrades, firstLeftOut];
+  const stages = stageCells(plan);
+  const [upgrades, leftOut] = options.wide
+    ? [allUpgrades(plan, options), allLeftOut(plan, options)]
+    : [wrapped(upgradesByStage(plan), options), wrapped(leftOutByReason(plan), options)];
   const sections = [
-    ...section('Stages', stageTable(plan, options), paint),
-    ...section('To upgrade', upgrades(plan, options), paint),
-    ...section('Left out', leftOut(plan, options), paint),
+    ...section('Stages', stages ? renderTable(stages.headings, stages.rows, options.width - 2) : [], paint),
+    ...section('To upgrade', upgrades, paint),
+    ...section('Left out', leftOut, paint),
   ];
   return [title, [...facts, ...sections]];
 }
@@ -183,11 +186,6 @@ function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | un
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-function stageTable(plan: RolloutPlan, { width }: ViewOptions): readonly string[] {
-  const cells = stageCells(plan);
-  return cells === undefined ? [] : renderTable(cells.headings, cells.rows, width - 2);
-}
-
 /** Returns the table of a rollout's stages. Undefined if the rollout has no stages. */
 export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined {
   if (stages.every(({ name }) => name === undefined)) return undefined;
@@ -222,19 +220,11 @@ export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined
   return { headings: shown(headings), rows: rows.map(shown) };
 }
 
-function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string[] {
-  return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
-}
-
 /** Returns one text for each stage that upgrades collectors. It names the first collectors that are upgraded. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
     .map(({ name, upgrades }) => `${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`);
-}
-
-function firstLeftOut(plan: RolloutPlan, options: ViewOptions): readonly string[] {
-  return leftOutByReason(plan).flatMap((text) => wrapped(text, options));
 }
 
 /** Returns why collectors are not upgraded, one text for each reason with the first collectors. */
@@ -261,8 +251,10 @@ function cellsOf({ name, id, version, zone }: PlannedCollector): readonly string
   return [name, id, version ?? '', zone ?? ''];
 }
 
-function wrapped(text: string, { width }: ViewOptions): readonly string[] {
-  return wrap(printable(text), Math.max(20, width - 4)).map((line, index) => (index === 0 ? line : `  ${line}`));
+function wrapped(texts: readonly string[], { width }: ViewOptions): readonly string[] {
+  return texts.flatMap((text) =>
+    wrap(printable(text), Math.max(20, width - 4)).map((line, index) => (index === 0 ? line : `  ${line}`)),
+  );
 }
 
 function someOf(collectors: readonly PlannedCollector[]): string {

@@ -80,7 +80,7 @@ class Planning {
       host,
       accounts,
       enqueue: (key) => this.#controller.enqueue(key),
-      onlyLook: (policy, gathered) => this.#look(policy, gathered),
+      onlyLook: (policy, gathered) => this.#settle(this.#outlook(policy, gathered)),
     });
     this.#controller = new Controller({
       ...common,
@@ -113,11 +113,6 @@ class Planning {
       return error && !names.has(name) ? [problemOf(policy, error)] : [];
     });
     return { outlooks: wanted.map((key) => this.#outlookOf(key)), others };
-  }
-
-  #look(policy: CollectorVersionPolicy, gathered: Ready | Unready): void {
-    const outlook = this.#outlook(policy, gathered);
-    if (outlook) this.#settle(outlook);
   }
 
   /** Returns the plan of a policy, or the policy's problem. Undefined while the result is still unknown. */
@@ -160,15 +155,15 @@ class Planning {
           const error = asLogfleetError(thrown);
           const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
           if (error.handling.kind === 'bug') this.#ended.reject(thrown);
-          const outlook = policy && this.#inTrouble(policy, error);
-          if (outlook) this.#settle(outlook);
+          if (policy) this.#settle(this.#inTrouble(policy, error));
           throw error;
         }
       },
     };
   }
 
-  #settle(outlook: Outlook): void {
+  #settle(outlook: Outlook | undefined): void {
+    if (!outlook) return;
     this.#outlooks.set(keyText(outlook.resource.metadata), outlook);
     if (this.#options.wanted.every((key) => this.#outlooks.has(keyText(key)))) this.#ended.resolve();
   }

@@ -4,6 +4,7 @@
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 
@@ -63,6 +64,16 @@ export interface ResourceReader {
   /** Returns what pauses the whole operator. Missing for a cluster, because a cluster may have several operators. */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
+}
+
+const idleCheckMs = 5_000;
+
+/** Checks every five seconds whether an operator process works, until the signal is aborted. */
+export async function repeatIdleCheck(check: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(clock, idleCheckMs, signal).catch(() => {});
+    if (!signal.aborted) await check();
+  }
 }
 
 export function byNamespaceAndName(left: AnyResource, right: AnyResource): number {

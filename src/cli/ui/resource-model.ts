@@ -4,6 +4,7 @@
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
+import { Listeners } from '../../base/listeners.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { Tone } from '../render/condition-lines.ts';
 import type { ListPage, ListRow } from './page-data.ts';
@@ -28,12 +29,13 @@ interface Entry {
 
 export class ResourceModel {
   readonly #entries = new Map<KindName, ReadonlyMap<string, Entry>>();
-  readonly #listeners = new Set<(changed: readonly string[]) => void>();
+  readonly #listeners = new Listeners<readonly string[]>();
+  readonly #complete = Promise.withResolvers<void>();
   #sorted: readonly Entry[] | undefined;
 
-  /** True after the resources of all kinds have been read at least once. */
-  get isComplete(): boolean {
-    return this.#entries.size === kindNames.length;
+  /** Resolves when the resources of all kinds have been read at least once. */
+  whenComplete(): Promise<void> {
+    return this.#complete.promise;
   }
 
   /** Replaces all resources of one kind, and reports which resources are new, changed or deleted. */
@@ -52,14 +54,14 @@ export class ResourceModel {
     }
     for (const id of before?.keys() ?? []) if (!after.has(id)) changed.push(id);
     this.#entries.set(kind, after);
+    if (this.#entries.size === kindNames.length) this.#complete.resolve();
     if (before && changed.length === 0) return;
     this.#sorted = undefined;
-    for (const listener of this.#listeners) listener(changed);
+    this.#listeners.notify(changed);
   }
 
   subscribe(listener: (changed: readonly string[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   find(kind: KindName, id: string): AnyResource | undefined {

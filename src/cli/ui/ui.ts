@@ -1,11 +1,11 @@
 /** `logfleet ui`: shows resources in a browser on the same machine. It needs only the rights `list` and `watch`. */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
-import { type Clock, sleep, systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import type { UiOptions } from '../command/options.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
-import type { ResourceReader } from '../resources/resource-reader.ts';
+import { type ResourceReader, repeatIdleCheck } from '../resources/resource-reader.ts';
 import type { PlaceMessage } from './page-data.ts';
 import { pageHtml } from './page-html.ts';
 import { PageServer } from './page-server.ts';
@@ -16,9 +16,6 @@ interface UiDependencies {
   readonly clock: Clock;
   readonly html: typeof pageHtml;
 }
-
-/** Interval in ms of checks for an operator process. */
-const idleCheckMs = 5_000;
 
 export async function uiCommand(
   options: UiOptions,
@@ -35,7 +32,7 @@ export async function uiCommand(
   const signal = AbortSignal.any([context.signal, stop.signal]);
   try {
     const following = followAll(reader, namespace, model, server, place, clock, signal);
-    await Promise.race([following, whenComplete(model), aborted(signal)]);
+    await Promise.race([following, model.whenComplete(), aborted(signal)]);
     if (!signal.aborted) {
       context.stdout.write(`${await server.listen()}\n`);
       context.stderr.write('Open this address in a browser on this machine. To end: Ctrl-C\n');
@@ -77,30 +74,12 @@ async function followAll(
     else troubles.set(kind, message);
     show();
   };
+  if (reader.isDirectory) await checkIdle();
   await Promise.all([
-    ...(reader.isDirectory ? [repeat(checkIdle, clock, signal)] : []),
+    ...(reader.isDirectory ? [repeatIdleCheck(checkIdle, clock, signal)] : []),
     ...kindNames.map((kind) => {
       const onChange = (resources: readonly AnyResource[]) => model.replace(kind, resources);
       return reader.follow(kind, namespace, onChange, signal, (message) => onTrouble(kind, message));
     }),
   ]);
-}
-
-function whenComplete(model: ResourceModel): Promise<void> {
-  return new Promise((resolve) => {
-    const check = () => {
-      if (!model.isComplete) return;
-      stop();
-      resolve();
-    };
-    const stop = model.subscribe(check);
-    check();
-  });
-}
-
-async function repeat(check: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await check();
-    await sleep(clock, idleCheckMs, signal).catch(() => {});
-  }
 }

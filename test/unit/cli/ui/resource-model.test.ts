@@ -84,12 +84,16 @@ describe('a change', () => {
     expect(reported.length).toBe(1);
   });
 
-  test('makes the model complete when all kinds have been read, also without resources', () => {
+  test('makes the model complete when all kinds have been read, also without resources', async () => {
     const model = new ResourceModel();
+    const order: string[] = [];
+    const complete = model.whenComplete().then(() => order.push('complete'));
     model.replace('CollectorVersionPolicy', []);
     model.replace('SearchExport', []);
-    expect(model.isComplete).toBe(false);
+    await Promise.resolve();
+    order.push('two kinds');
     model.replace('SearchExportSchedule', []);
-    expect(model.isComplete).toBe(true);
+    await complete;
+    expect(order).toEqual(['two kinds', 'complete']);
   });
 });
