@@ -2,18 +2,10 @@
 
 /** Returns the known name that is most similar to `written`, if it may be a typing error. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
-  const sameLetters = known.find((name) => name.toLowerCase() === written.toLowerCase());
-  if (sameLetters !== undefined) return sameLetters;
-  let best: string | undefined;
-  let bestDistance = Math.floor(Math.max(written.length, 3) / 3) + 1;
-  for (const name of known) {
-    const distance = editDistance(written.toLowerCase(), name.toLowerCase());
-    if (distance < bestDistance) {
-      best = name;
-      bestDistance = distance;
-    }
-  }
-  return best;
+  const rated = known.map((name) => ({ name, distance: editDistance(written, name) }));
+  const [best] = rated.sort((left, right) => left.distance - right.distance);
+  const isSimilar = best !== undefined && best.distance <= Math.floor(Math.max(written.length, 3) / 3);
+  return isSimilar ? best.name : undefined;
 }
 
 /** Returns the remedy for a misspelt name: `did you mean NAME?`, or `otherwise` if no known name is similar. */
@@ -31,7 +23,7 @@ const longestDistance = 3;
 /** Returns whether `written` becomes `name` by changing at most `longestDistance` letters. Case is ignored. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
-  return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;
+  return editDistance(written, name) <= longestDistance;
 }
 
 /**
@@ -39,9 +31,10 @@ export function resembles(written: string, name: string): boolean {
  */
 const longestCompared = 64;
 
-/** Returns how many letters must be changed to turn one text into the other. */
-function editDistance(left: string, right: string): number {
-  if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
+/** Returns how many letters must be changed to turn one text into the other. Case is ignored. */
+function editDistance(leftText: string, rightText: string): number {
+  const [left, right] = [leftText.toLowerCase(), rightText.toLowerCase()];
+  if (left.length > longestCompared || right.length > longestCompared) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {

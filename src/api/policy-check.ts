@@ -106,15 +106,13 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
       remedy: 'write Installable, or leave it out',
     });
   }
-  if (field !== 'name' && /[*?]/.test(value)) {
+  if (/[*?]/.test(value)) {
+    const isName = field === 'name';
     yield warning(path, 'Risky', {
       problem: `${JSON.stringify(value)} is compared literally`,
-      remedy: 'only matchNames takes globs, so write the whole value',
-    });
-  } else if (field === 'name' && /[*?]/.test(value)) {
-    yield warning(path, 'Risky', {
-      problem: `${JSON.stringify(value)} is compared literally`,
-      remedy: 'write it under matchNames, which takes globs',
+      remedy: isName
+        ? 'write it under matchNames, which takes globs'
+        : 'only matchNames takes globs, so write the whole value',
     });
   }
 }
