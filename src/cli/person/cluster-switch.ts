@@ -58,24 +58,19 @@ export async function findSwitch(
 
 async function namespaceOfOperator(client: ApiClient): Promise<string> {
   const advice = 'name the namespace of the operator with --operator-namespace NAMESPACE';
-  const namespaces = await listLeases(client, advice);
+  const operators = await listOperators(client).catch((error: unknown) => {
+    if (!hasCode(error, 'host.forbidden')) throw error;
+    throw new UsageError(
+      `you have no permission to list the Leases of all namespaces, which show where operators run; ${advice}`,
+    );
+  });
+  const namespaces = operators.map(({ namespace }) => namespace);
   const [namespace, ...others] = namespaces;
   if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${advice}`);
   if (others.length === 0) return namespace;
   throw new UsageError(
     `each of the namespaces ${namespaces.join(' and ')} has an operator; select one of them with --operator-namespace`,
   );
-}
-
-async function listLeases(client: ApiClient, advice: string): Promise<readonly string[]> {
-  try {
-    return (await listOperators(client)).map(({ namespace }) => namespace);
-  } catch (error) {
-    if (!hasCode(error, 'host.forbidden')) throw error;
-    throw new UsageError(
-      `you have no permission to list the Leases of all namespaces, which show where operators run; ${advice}`,
-    );
-  }
 }
 
 /** Returns true if the namespace has the Lease of an operator, or if the user may not read Leases. */

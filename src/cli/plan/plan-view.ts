@@ -191,33 +191,23 @@ export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined
   if (stages.every(({ name }) => name === undefined)) return undefined;
   const time = (ms: number | undefined) =>
     ms === undefined ? '' : ms === forecast?.startMs ? 'now' : renderMinute(ms);
-  const rows = stages.map((stage) => [
-    stage.name ?? '',
-    `${stage.members}`,
-    `${stage.upgrades.length}`,
-    `${stage.counts.updated}`,
-    stage.maxInProgress === undefined ? '' : `${stage.maxInProgress}`,
-    stage.soakMs === 0 ? '' : renderDuration(stage.soakMs),
-    stage.analysis ? `messages of ${renderDuration(stage.analysis.durationMs)}` : '',
-    { none: '', needed: 'needed', given: 'given' }[stage.approval],
-    stage.state === 'ended' ? 'has ended' : time(stage.startMs),
-    stage.state === 'ended' ? '' : time(stage.endMs) || 'never',
-  ]);
-  const headings = [
-    'Stage',
-    'Members',
-    'To upgrade',
-    'Updated',
-    'At once',
-    'Soak',
-    'Analysis',
-    'Approval',
-    'Starts',
-    'Ends',
+  const columns: readonly (readonly [heading: string, cell: (stage: PlannedStage) => string])[] = [
+    ['Stage', ({ name = '' }) => name],
+    ['Members', ({ members }) => `${members}`],
+    ['To upgrade', ({ upgrades }) => `${upgrades.length}`],
+    ['Updated', ({ counts }) => `${counts.updated}`],
+    ['At once', ({ maxInProgress }) => `${maxInProgress ?? ''}`],
+    ['Soak', ({ soakMs }) => (soakMs === 0 ? '' : renderDuration(soakMs))],
+    ['Analysis', ({ analysis }) => (analysis ? `messages of ${renderDuration(analysis.durationMs)}` : '')],
+    ['Approval', ({ approval }) => (approval === 'none' ? '' : approval)],
+    ['Starts', ({ state, startMs }) => (state === 'ended' ? 'has ended' : time(startMs))],
+    ['Ends', ({ state, endMs }) => (state === 'ended' ? '' : time(endMs) || 'never')],
   ];
-  const used = headings.map((_, column) => column < 4 || rows.some((row) => row[column] !== ''));
-  const shown = (cells: readonly string[]) => cells.filter((_, column) => used[column]);
-  return { headings: shown(headings), rows: rows.map(shown) };
+  const used = columns.filter(([, cell], index) => index < 4 || stages.some((stage) => cell(stage) !== ''));
+  return {
+    headings: used.map(([heading]) => heading),
+    rows: stages.map((stage) => used.map(([, cell]) => cell(stage))),
+  };
 }
 
 /** Returns one text for each stage that upgrades collectors. It names the first collectors that are upgraded. */
