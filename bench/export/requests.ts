@@ -237,8 +237,8 @@ async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: 
     }
     return view?.stage === 'complete';
   };
-  // The virtual clock needs a pending timer to advance. This repeated timer keeps the clock running while the export
-  // waits without a timer.
+  // The virtual clock advances to the next timer. This repeated timer keeps it running while the export waits for an
+  // event and has no timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

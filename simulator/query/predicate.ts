@@ -3,7 +3,7 @@ import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
 export interface FieldSource {
-  /** Returns the value of a field, or undefined if it is missing. The name is in lower case. */
+  /** Returns the value of the field with this name in lower case, or undefined if it is missing. */
   field(lowerName: string): FieldValue | undefined;
 }
 

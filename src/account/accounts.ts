@@ -52,8 +52,8 @@ const secretMaxAgeMs = 60_000;
  */
 const idleMs = 3_600_000;
 /**
- * Period in ms after the delay of a rejected key. If the service rejects the key again in this period, the next delay
- * is longer.
+ * A rejected key is used again after a delay. If the service rejects it again within this time in ms, the next delay is
+ * longer.
  */
 const recheckMs = 60_000;
 

@@ -99,7 +99,7 @@ export const reasons = {
   answerInvalid: 'AnswerInvalid',
   /** The log service rejects a request as malformed. */
   requestRefused: 'RequestRefused',
-  /** Too many requests wait in logfleet's own queue, which keeps the rate limits. */
+  /** Too many requests wait in the queue with which logfleet stays within the rate limits. */
   requestBudgetFull: 'RequestBudgetFull',
   /** The log service answers 429, because other clients send requests as the same user. */
   rateLimited: 'RateLimited',

@@ -52,7 +52,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
-  // The calendar repeats every 400 years, so a schedule that does not fire after the year 2000 never fires.
+  // The calendar repeats every 400 years. If the schedule has no time after the start of 2000, it never has one.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,

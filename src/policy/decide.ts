@@ -117,9 +117,9 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Returns whether the policy still needs upgrade requests (`posts`) and task reads (`reads`).
- * - While a failure delays upgrade requests, they count as needed if collectors are left to upgrade.
- * - If no upgrade runs, task reads count as needed when upgrade requests do, because the next upgrade needs both.
+ * Returns whether the policy still needs upgrade requests (`posts`) and reads of tasks (`reads`).
+ * - A policy whose upgrade requests are delayed after a failure needs them if it has collectors left to upgrade.
+ * - A policy without running upgrades needs reads if it needs requests, because an upgrade needs both.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);

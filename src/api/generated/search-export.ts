@@ -408,9 +408,9 @@ export interface ExecutionSpec {
 export interface ExportJobSpec {
   /**
    * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). All exports
-   * of one user of the log service run at most four pods, because each pod needs a share of the user's request limits.
-   * If fewer shares are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query
-   * that cannot be split, runs in one pod.
+   * of one user of the log service together run at most four pods, because each pod needs a share of the user's request
+   * limits. If fewer shares are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a
+   * query that cannot be split, runs in one pod.
    */
   readonly workers: number;
   /**

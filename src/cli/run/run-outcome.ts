@@ -69,8 +69,8 @@ export function hasFailed(resource: AnyResource): boolean {
 }
 
 /**
- * Returns true if upgrades failed or were refused. The message of the resource then names only some of the affected
- * collectors.
+ * Returns true if there may be affected collectors that the message of the resource does not name: its upgrades failed
+ * or were refused.
  */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;

@@ -32,7 +32,7 @@ type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, numbe
 export interface ShardNumbers {
   /** Number of `log-N` objects of this rollout. */
   readonly logs: number;
-  /** For each started stage, the number of its `members-STAGE-N` objects. */
+  /** How many `members-STAGE-N` objects each started stage has. */
   readonly memberShards: readonly number[];
   /**
    * Number of writes of ledger objects other than `head`. Each of these objects contains the current number, which

@@ -54,7 +54,7 @@ export function closedError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for an aggregation whose number of records the service does not report. Without this number,
+ * Creates the error for an aggregation if the service does not report how many records it has. Without this number,
  * logfleet cannot check that it has read all records.
  */
 export function uncountedError(id: string): LogfleetError {

@@ -7,7 +7,7 @@ const namespace = 'logfleet-system';
 const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
 const path = `${configMaps}/${settingsName}`;
 const place = `the ConfigMap ${settingsName} in namespace ${namespace}`;
-/** Maximum time in ms after which a broken or silent watch is replaced. */
+/** Time limit in ms within which a broken or silent watch must be replaced. */
 const healMs = 30_000;
 
 function write(world: KubernetesWorld, data: object | undefined, name = settingsName): void {
