@@ -3,7 +3,9 @@
  * process is always the leader.
  */
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { keyText } from '../../base/key-text.ts';
+import { Listeners } from '../../base/listeners.ts';
 import type {
   EventSink,
   Host,
@@ -39,7 +41,7 @@ export class MemoryHost implements Host {
   readonly leadership = alwaysLeading;
   readonly isCluster = false;
   readonly #resources: Map<string, AnyResource>;
-  readonly #listeners = new Set<(kind: KindName, key: ResourceKey) => void>();
+  readonly #listeners = new Map<KindName, Listeners<ResourceKey>>();
   readonly #settings: OperatorSettings;
 
   constructor({ resources, secrets, ledgers = noLedgers, settings = {} }: MemoryHostOptions) {
@@ -64,11 +66,7 @@ export class MemoryHost implements Host {
       whenSynced: async () => {},
       list: () => [...this.#resources.values()].filter((resource) => resource.kind === kind) as ResourceOf<K>[],
       get: (metadata) => this.#resources.get(identify({ kind, metadata })) as ResourceOf<K> | undefined,
-      subscribe: (listener) => {
-        const ofKind = (changed: KindName, key: ResourceKey) => changed === kind && listener(key);
-        this.#listeners.add(ofKind);
-        return () => this.#listeners.delete(ofKind);
-      },
+      subscribe: (listener) => getOrAdd(this.#listeners, kind, () => new Listeners()).add(listener),
     };
   }
 
@@ -77,7 +75,7 @@ export class MemoryHost implements Host {
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
     const written = { ...resource, metadata: { ...metadata, resourceVersion } };
     this.#resources.set(identify(resource), written);
-    for (const listener of this.#listeners) listener(kind, metadata);
+    this.#listeners.get(kind)?.notify(metadata);
     return written;
   }
 
