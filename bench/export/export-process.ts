@@ -2,7 +2,6 @@
  * Runs an export in a separate process without a request limit. Unlike a SearchExport, it supports all compression
  * levels. Usage: `node export-process.ts '{"baseURL": …}'`.
  */
-
 import { systemClock } from '../../src/base/clock.ts';
 import { keepHeapSmall } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -10,13 +9,14 @@ import { systemRandom } from '../../src/base/random.ts';
 import { Writer } from '../../src/destination/store/writer.ts';
 import { VolumeDestination } from '../../src/destination/volume/volume-destination.ts';
 import { planExport } from '../../src/export/plan/export-planning.ts';
-import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
+import type { ExportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
 import type { WorkLimits } from '../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { Compression } from '../../src/output/compression.ts';
+import { definitionOf, plainOutput } from '../../test/support/export-definition.ts';
 import { connectTo } from '../client/connected-client.ts';
 import type { SimulatorAddress } from '../simulator-process.ts';
 
@@ -48,7 +48,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
   const client = connectTo(order, 1_000);
   const writer = await Writer.ours(systemRandom);
   const work = new ExportWork({
-    definition: taskOf(order),
+    definition: definedExport(order),
     quirks: new ServiceQuirks(),
     jobs: client.jobs,
     writer,
@@ -74,27 +74,14 @@ async function exportAll(order: ExportOrder): Promise<void> {
   await client.close();
 }
 
-function taskOf({ query, fromMs, toMs, format, compression, partitionBy, baseURL }: ExportOrder): ExportDefinition {
-  const definition = exportDefinition(
-    {
-      name: 'bench',
-      query,
-      timeRange: { from: String(fromMs), to: String(toMs) },
-      byReceiptTime: false,
-      autoParsingMode: 'Manual',
-      results: 'Messages',
-      output: {
-        format,
-        compression: compressionNames[compression.kind],
-        fields: [],
-        maxPartBytes: 2 ** 28,
-        csv: { formulaGuard: true },
-        ...(partitionBy ? { partitionBy } : {}),
-      },
-    },
-    new URL(baseURL).host,
-  );
-  if ('problem' in definition) throw new Error(definition.problem);
+function definedExport(order: ExportOrder): ExportDefinition {
+  const { query, fromMs, toMs, format, compression, partitionBy, baseURL } = order;
+  const output = {
+    ...{ ...plainOutput, format, compression: compressionNames[compression.kind], maxPartBytes: 2 ** 28 },
+    ...(partitionBy ? { partitionBy } : {}),
+  };
+  const timeRange = { from: String(fromMs), to: String(toMs) };
+  const definition = definitionOf({ query, timeRange, output }, new URL(baseURL).host);
   if (format === 'Parquet') return definition;
   return { ...definition, form: (described) => ({ ...definition.form(described), compression }) };
 }

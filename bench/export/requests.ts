@@ -1,12 +1,8 @@
 /** Counts the requests for an export of a million messages, in virtual time. */
-
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { seededRandom } from '../../src/base/random.ts';
 import type { FileUpload, ListedObject } from '../../src/destination/store/destination.ts';
-import { Writer } from '../../src/destination/store/writer.ts';
 import { planExport } from '../../src/export/plan/export-planning.ts';
-import { exportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
@@ -14,7 +10,9 @@ import type { WorkLimits, WorkView } from '../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
 import { ClientWorld } from '../../test/support/client-world.ts';
+import { definitionOf, plainOutput } from '../../test/support/export-definition.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
+import { testWriter } from '../../test/support/memory-exports.ts';
 import type { FigureLine, FigureSection } from '../figures.ts';
 
 export interface ExportRequestFigures {
@@ -196,19 +194,8 @@ interface WantedExport {
 
 async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: WantedExport) {
   const quirks = new CountingQuirks();
-  const definition = exportDefinition(
-    {
-      name: 'bench',
-      query: '*',
-      timeRange: { from: String(range.fromMs), to: String(range.toMs) },
-      byReceiptTime,
-      autoParsingMode: 'Manual',
-      results: 'Messages',
-      output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 2 ** 28, csv: { formulaGuard: true } },
-    },
-    'service.test',
-  );
-  if ('problem' in definition) throw new Error(definition.problem);
+  const timeRange = { from: String(range.fromMs), to: String(range.toMs) };
+  const definition = definitionOf({ timeRange, byReceiptTime, output: { ...plainOutput, maxPartBytes: 2 ** 28 } });
   let isDue = true;
   const work = new ExportWork({
     ...{
@@ -220,7 +207,7 @@ async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: 
       scannedBytes: 0,
       part: onlyWorker,
     },
-    writer: new Writer({ scope: 'bench', pid: 1, processStart: '1' }, seededRandom(1)),
+    writer: testWriter(),
     openDestination: async () => new DiscardingDestination(),
     plan: planExport,
     search: (order, tools, opened) => new IntervalSearch(order, tools, opened),

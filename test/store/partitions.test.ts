@@ -14,9 +14,10 @@ import type { Destination } from '../../src/destination/store/destination.ts';
 import { Writer } from '../../src/destination/store/writer.ts';
 import { verifyExport } from '../../src/destination/verify.ts';
 import { InOrder } from '../../src/export/search/duplicates.ts';
-import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
+import type { ExportDefinition } from '../../src/export/search/export-definition.ts';
 import { IntervalFiles } from '../../src/export/search/interval-files.ts';
 import { RowFilter } from '../../src/export/search/row-filter.ts';
+import { definitionOf, plainOutput } from '../support/export-definition.ts';
 import { makeVolume, openPlace, type StorePlace } from './place.ts';
 
 const rowsWritten = 200_003;
@@ -36,23 +37,10 @@ afterEach(async () => {
   place.remove();
 });
 
-function taskOf(): ExportDefinition {
-  const csv = { formulaGuard: true };
-  const definition = exportDefinition(
-    {
-      name: 'audit',
-      query: '*',
-      timeRange: { from: `${fromMs}`, to: `${toMs}`, timeZone: zone },
-      byReceiptTime: false,
-      autoParsingMode: 'Manual',
-      results: 'Messages',
-      output: { format: 'Parquet', compression: 'Zstd', fields: [], maxPartBytes: 10 ** 9, csv, partitionBy: 'Hour' },
-    },
-    'service.test',
-  );
-  if ('problem' in definition) throw new Error(definition.problem);
-  return definition;
-}
+const definition = definitionOf({
+  timeRange: { from: `${fromMs}`, to: `${toMs}`, timeZone: zone },
+  output: { ...plainOutput, format: 'Parquet', compression: 'Zstd', partitionBy: 'Hour' },
+});
 
 /** Returns the message time in ms of the row with this index. Row 0 is the newest row. */
 function timeOf(index: number): number {
@@ -107,7 +95,7 @@ const python = process.env['LOGFLEET_PYTHON'];
 // `LOGFLEET_PYTHON` names a Python with pyarrow, because `pip install pyarrow` downloads 55 MB.
 if (python !== undefined) {
   test('pyarrow reads only the partitions that a query asks for, and finds equal rows', async () => {
-    const folder = await complete(taskOf());
+    const folder = await complete(definition);
     for (const [day, hour, start, hours] of [
       ['2026-10-25', 2, '2026-10-25T02:00:00+02:00', 2],
       ['2026-10-26', 23, '2026-10-26T23:00:00+01:00', 1],
@@ -129,7 +117,6 @@ if (python !== undefined) {
 }
 
 test('DuckDB reads only the partitions that a query asks for, and every row is in the partition of its hour', async () => {
-  const definition = taskOf();
   const folder = await complete(definition);
   const { differences, rows, files } = await verifyExport(destination, definition.layout);
   expect(differences).toEqual([]);

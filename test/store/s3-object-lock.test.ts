@@ -18,8 +18,8 @@ import { openDestination } from '../../src/destination/open-destination.ts';
 import { settlePlan } from '../../src/destination/plan-object.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
-import { type ExportDefinition, exportDefinition } from '../../src/export/search/export-definition.ts';
 import { StoredExport } from '../../src/export/work/stored-export.ts';
+import { definitionOf } from '../support/export-definition.ts';
 import { S3Gateway, type S3GatewayAccess } from '../support/s3-gateway.ts';
 import { systemPorts } from './place.ts';
 
@@ -27,14 +27,7 @@ const mebibyte = 1024 * 1024;
 const dayMs = 86_400_000;
 const retainUntilDays = 30;
 
-const definition = exportDefinition(
-  {
-    ...{ name: 'audit', query: '*', byReceiptTime: false, autoParsingMode: 'Manual', results: 'Messages' },
-    timeRange: { from: '0', to: '1000' },
-    output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
-  },
-  'service.example.com',
-) as ExportDefinition;
+const definition = definitionOf();
 
 let versioned: S3Gateway;
 beforeAll(async () => {

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
 import { type CommitRecord, commit, readRecords } from '../../src/destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../../src/destination/coverage.ts';
-import { dataFileName, ExportLayout } from '../../src/destination/export-layout.ts';
-import { type ExportIdentity, fingerprintOf } from '../../src/destination/fingerprint.ts';
+import { dataFileName } from '../../src/destination/export-layout.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../src/destination/manifest.ts';
 import { Partitions } from '../../src/destination/partitions.ts';
 import { type Segment, settlePlan } from '../../src/destination/plan-object.ts';
 import { listFiles } from '../../src/destination/recorded-files.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import type { Writer } from '../../src/destination/store/writer.ts';
+import { definitionOf, plainOutput } from '../support/export-definition.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
@@ -21,22 +21,12 @@ export const rowsOfFile = 12_000;
  */
 const text = 'x'.repeat(480);
 
-export const identity: ExportIdentity = {
-  serviceHost: 'service.example.com',
+export const { identity, layout } = definitionOf({
+  name: 'small',
   query: 'error',
-  fromMs: startMs,
-  toMs: startMs + 60 * minuteMs,
-  timeZone: 'UTC',
-  byReceiptTime: false,
-  autoParsingMode: 'Manual',
-  results: 'Messages',
-  requiresRawMessages: true,
-  output: {
-    ...{ format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 10 ** 9, csv: { formulaGuard: true } },
-    partitionBy: 'Hour',
-  },
-};
-export const layout = ExportLayout.of('small', fingerprintOf(identity));
+  timeRange: { from: String(startMs), to: String(startMs + 60 * minuteMs) },
+  output: { ...plainOutput, partitionBy: 'Hour' },
+});
 
 export const boundaries = [
   'planned',

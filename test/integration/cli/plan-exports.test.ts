@@ -7,10 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
-import { seededRandom } from '../../../src/base/random.ts';
 import { nowhere, openPlace, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
-import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { MemoryExports } from '../../support/memory-exports.ts';
 import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
@@ -44,14 +42,7 @@ const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
-  const world = new World({
-    scenario: logs,
-    exports: {
-      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-      writer: async () => new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1)),
-      openDestination: async () => new MemoryDestination(new MemoryStore()),
-    },
-  });
+  const world = new World({ scenario: logs, exports: new MemoryExports().options });
   world.addSecret();
   world.addExport('errors', spec);
   world.start();

@@ -1,16 +1,12 @@
 /** Simulates the whole operator with one export into a destination in memory. */
-
-import { gunzipSync } from 'node:zlib';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import type { OperatorOptions } from '../../../src/cli/operator/operator.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
 import type { ExportSettings } from '../../../src/export/resource/export-settings.ts';
-import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import type { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { MemoryExports } from '../../support/memory-exports.ts';
 import type { ServiceMaker } from '../../support/service-world.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 import { exportsPath, World } from '../../support/world.ts';
@@ -41,37 +37,31 @@ export interface ExportWorldOptions {
 
 export class ExportWorld {
   readonly world: World;
-  readonly exports: NonNullable<OperatorOptions['exports']>;
-  readonly store = new MemoryStore();
-  /** Destination that the operator opened last. */
-  destination: MemoryDestination | undefined;
-  onOpen: (destination: MemoryDestination) => void = () => {};
-  opened = 0;
-  #processes = 0;
+  readonly exports: MemoryExports;
 
   constructor(options: ExportWorldOptions = {}) {
     const { messages = evenly(600), scenario = {}, settings = {}, service, workerImage, environment = {} } = options;
-    this.exports = {
-      settings,
-      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment },
-      // The process identity is made up. Reading the real one takes real time, for which the virtual clock does not
-      // wait.
-      writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
-      openDestination: async () => {
-        this.opened++;
-        this.destination = new MemoryDestination(this.store);
-        this.onOpen(this.destination);
-        return this.destination;
-      },
-    };
+    this.exports = new MemoryExports({ settings, places: { environment } });
     this.world = new World({
       ...(service && { service }),
       ...(workerImage === undefined ? {} : { workerImage }),
       scenario: { builds: ['19.100-1'], ...scenario },
       logData: () => new RowData(messages),
-      exports: this.exports,
+      exports: this.exports.options,
     });
     this.world.addSecret();
+  }
+
+  get store(): MemoryStore {
+    return this.exports.store;
+  }
+
+  get opened(): number {
+    return this.exports.opened;
+  }
+
+  set onOpen(listener: (destination: MemoryDestination) => void) {
+    this.exports.onOpen = listener;
   }
 
   /** Creates an export of the hour that has messages. */
@@ -120,22 +110,10 @@ export class ExportWorld {
       .sort();
   }
 
-  /** All rows in the files that belong to the export. */
+  /** Returns all rows in the files that belong to the export. */
   writtenRows(): readonly Readonly<Record<string, string>>[] {
-    const manifest = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json'));
-    if (!manifest) return [];
-    const folder = manifest[0].slice(0, -'manifest.json'.length);
-    const { intervals } = JSON.parse(Buffer.from(manifest[1]).toString()) as {
-      readonly intervals: readonly { readonly files: readonly { readonly name: string }[] }[];
-    };
-    const lines = intervals
-      .flatMap(({ files }) => files)
-      .flatMap(({ name }) =>
-        textOf(name, this.store.objects.get(`${folder}${name}`))
-          .split('\n')
-          .slice(0, -1),
-      );
-    return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
+    const [manifest] = this.exports.manifests();
+    return manifest === undefined ? [] : this.exports.rowsOf(manifest);
   }
 
   /** Returns the parsed export manifest. */
@@ -152,9 +130,4 @@ export class ExportWorld {
   jobsActive(): number {
     return this.world.counters().jobsActive;
   }
-}
-
-function textOf(name: string, content: Uint8Array | undefined): string {
-  if (!content) throw new Error(`${name} is missing`);
-  return Buffer.from(name.endsWith('.gz') ? gunzipSync(content) : content).toString();
 }

@@ -8,7 +8,7 @@ const inJob = { execution: { mode: 'Job' }, destination: claim };
 
 function jobWorld(options: ExportWorldOptions = {}) {
   const world = new ExportWorld({ workerImage: 'logfleet:test', ...options });
-  const controller = new JobController(world.world, world.exports);
+  const controller = new JobController(world.world, world.exports.options);
   const objects = (collection: string) => world.world.api.store.objects(collection);
   return { world, controller, jobs: () => objects('batch/v1/jobs'), pods: () => objects('v1/pods') };
 }

@@ -29,7 +29,7 @@ async function timeOf(workers: number): Promise<number> {
   });
   const { clock } = world.world;
   world.onOpen = (destination) => oneProcessor(destination, clock);
-  const controller = new JobController(world.world, world.exports);
+  const controller = new JobController(world.world, world.exports.options);
   controller.limitsInstead = { requestsPerSecond: 50, maxConcurrentRequests: 10 };
   const destination = { persistentVolumeClaim: { claimName: 'audit' } };
   world.add({ destination, parallelism: 8, execution: { mode: 'Job', job: { workers } } });

@@ -2,12 +2,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
-import { seededRandom } from '../../../src/base/random.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
 import { DirectoryView } from '../../../src/host/directory/directory-view.ts';
 import { writeRequest } from '../../../src/host/directory/requests.ts';
-import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { MemoryExports } from '../../support/memory-exports.ts';
 import { serviceOrigin } from '../../support/service-world.ts';
 import { runPlan } from '../cli/plan-run.ts';
 import { DirectoryWorld } from '../host/directory/directory-world.ts';
@@ -42,12 +40,8 @@ const logs = { from: '2026-10-31T20:00:00Z', to: '2026-11-01T00:00:00Z', message
 const scenario = { builds: ['19.100-1'], logs };
 
 async function openWorld(options: Parameters<typeof schedule>[0] = {}) {
-  const store = new MemoryStore();
-  const world = new DirectoryWorld(scenario, {
-    places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: true, environment: {} },
-    writer: async () => new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1)),
-    openDestination: async () => new MemoryDestination(store),
-  });
+  const { options: exports } = new MemoryExports({ places: { allowAmbientCredentials: true } });
+  const world = new DirectoryWorld(scenario, exports);
   onTestFinished(() => world.close());
   world.write('secret.yaml', secret);
   world.write('schedule.yaml', schedule(options));

@@ -11,7 +11,7 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
   test('records each run, and exports every row once', async () => {
     const messages = every(7 * minuteMs, startMs - 4 * hourMs, startMs + 4 * hourMs);
     const world = new ScheduleWorld({ messages, workerImage: 'logfleet:test' });
-    const controller = new JobController(world.world, world.exports);
+    const controller = new JobController(world.world, world.exports.options);
     world.add({ startTime }, inJob);
     world.start();
     await world.until(() => controller.running.length > 0);

@@ -1,17 +1,14 @@
 /** Simulates the whole operator with one schedule, and a destination in memory. */
-
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { TimeRange } from '../../../src/api/time-range.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import type { OperatorOptions } from '../../../src/cli/operator/operator.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
-import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { MemoryDestination, type MemoryStore } from '../../support/memory-destination.ts';
+import { MemoryExports } from '../../support/memory-exports.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportDefaults, exportsPath, World } from '../../support/world.ts';
@@ -69,12 +66,9 @@ export function overlaps(one: TimeRange, other: TimeRange): boolean {
 
 export class ScheduleWorld {
   readonly world: World;
-  readonly store = new MemoryStore();
-  readonly exports: NonNullable<OperatorOptions['exports']>;
+  readonly exports = new MemoryExports({ places: { allowAmbientCredentials: true } });
   /** Destinations of processes that were not killed. */
   readonly #destinations = new Set<MemoryDestination>();
-  #processes = 0;
-  opened = 0;
   /** Called before each call to the destination. Returns the fault of the call, if any. */
   strike: MemoryDestination['strike'] = () => undefined;
 
@@ -84,25 +78,26 @@ export class ScheduleWorld {
     const data = new RowData(messages);
     const receivedData = () => new RowData(messages.filter(({ at, received = at }) => received <= clock.now()));
     const { fields } = data;
-    this.exports = {
-      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: true, environment: {} },
-      writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
-      openDestination: async () => {
-        this.opened++;
-        const destination = new MemoryDestination(this.store);
-        destination.strike = (call, name) => this.strike(call, name);
-        this.#destinations.add(destination);
-        return destination;
-      },
+    this.exports.onOpen = (destination) => {
+      destination.strike = (call, name) => this.strike(call, name);
+      this.#destinations.add(destination);
     };
     this.world = new World({
       clock,
       ...(workerImage === undefined ? {} : { workerImage }),
       scenario: { builds: ['19.100-1'], ...scenario },
       logData: () => (hidesFuture ? { fields, search: (range, filter) => receivedData().search(range, filter) } : data),
-      exports: this.exports,
+      exports: this.exports.options,
     });
     this.world.addSecret();
+  }
+
+  get store(): MemoryStore {
+    return this.exports.store;
+  }
+
+  get opened(): number {
+    return this.exports.opened;
   }
 
   /** Creates a schedule. `template` replaces fields of the runs' spec. */
@@ -187,7 +182,7 @@ export class ScheduleWorld {
 
   /** Returns the texts of all exported rows in sorted order. Only files that a manifest lists are read. */
   rows(): readonly string[] {
-    return this.#rowsOf([...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json')));
+    return this.#rowsOf(this.exports.manifests());
   }
 
   /** Returns the sorted texts of the rows of all runs with a schedule record. */
@@ -201,22 +196,10 @@ export class ScheduleWorld {
   }
 
   #rowsOf(manifests: readonly string[]): readonly string[] {
-    const texts: string[] = [];
-    for (const name of manifests) {
-      const content = this.store.objects.get(name) ?? [];
-      const folder = name.slice(0, -'manifest.json'.length);
-      const { intervals } = JSON.parse(Buffer.from(content).toString()) as {
-        readonly intervals: readonly { readonly files: readonly { readonly name: string }[] }[];
-      };
-      for (const file of intervals.flatMap(({ files }) => files)) {
-        const lines = Buffer.from(this.store.objects.get(`${folder}${file.name}`) ?? [])
-          .toString()
-          .split('\n')
-          .slice(0, -1);
-        texts.push(...lines.map((line) => (JSON.parse(line) as { readonly _raw: string })._raw));
-      }
-    }
-    return texts.sort();
+    return manifests
+      .flatMap((name) => this.exports.rowsOf(name))
+      .map((row) => row['_raw'] ?? '')
+      .sort();
   }
 
   until(done: () => boolean, atMostMs = dayMs): Promise<boolean> {

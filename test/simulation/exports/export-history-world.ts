@@ -1,16 +1,16 @@
 /** Simulates one export: the service, the destination and the operator's processes. */
-
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import type { ServiceModel } from '../../../simulator/model.ts';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
-import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
+import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { WorkLimits } from '../../../src/export/work/work-view.ts';
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
+import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
-import { ServiceWorld } from '../../support/service-world.ts';
+import { ServiceWorld, serviceOrigin } from '../../support/service-world.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { Chance } from '../chance.ts';
 import { ExportProcess } from './export-process.ts';
@@ -77,7 +77,7 @@ export class ExportHistoryWorld {
         new TellingService({ model, clock, network, data, chance, note: (what) => this.note(what) }),
     });
     this.#world.onRequest = (entry) => this.#noteRequest(entry);
-    this.definition = taskOf(plan);
+    this.definition = exportOf(plan);
     this.#resource = plan.isWhole ? this.#newResource() : undefined;
     packBy((done) => this.clock.after(this.#chance.whole(0, longestPackingMs), done));
     this.#followStore();
@@ -324,22 +324,15 @@ export class ExportHistoryWorld {
   }
 }
 
-function taskOf(plan: ExportHistoryPlan): ExportDefinition {
-  const definition = exportDefinition(
+function exportOf(plan: ExportHistoryPlan): ExportDefinition {
+  return definitionOf(
     {
-      name: 'audit',
       query: plan.query,
       timeRange: { from: String(plan.fromMs), to: String(plan.toMs) },
       byReceiptTime: plan.byReceiptTime,
-      autoParsingMode: 'Manual',
       results: plan.aggregation ? 'Records' : 'Messages',
-      output: {
-        ...{ ...plan.output, fields: [], maxPartBytes: plan.maxPartBytes },
-        csv: { formulaGuard: true },
-      },
+      output: { ...plainOutput, ...plan.output, maxPartBytes: plan.maxPartBytes },
     },
-    'logs.example.com',
+    new URL(serviceOrigin).host,
   );
-  if ('problem' in definition) throw new Error(definition.problem);
-  return definition;
 }

@@ -2,34 +2,22 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
-import { dataFileName, ExportLayout } from '../../../src/destination/export-layout.ts';
-import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
+import { dataFileName } from '../../../src/destination/export-layout.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
+import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import type { MemoryDestination } from '../../support/memory-destination.ts';
 
 export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
 
-export const identity: ExportIdentity = {
-  serviceHost: 'service.example.com',
-  query: '_sourceCategory=prod/* error',
-  fromMs: startMs,
-  toMs: startMs + 4 * hourMs,
-  timeZone: 'UTC',
-  byReceiptTime: false,
-  autoParsingMode: 'Manual',
-  results: 'Messages',
-  requiresRawMessages: true,
-  output: {
-    format: 'NDJSON',
-    compression: 'Gzip',
-    fields: [],
-    maxPartBytes: 268_435_456,
-    csv: { formulaGuard: true },
+export const { identity, layout } = definitionOf(
+  {
+    query: '_sourceCategory=prod/* error',
+    timeRange: { from: String(startMs), to: String(startMs + 4 * hourMs) },
+    output: { ...plainOutput, compression: 'Gzip', maxPartBytes: 268_435_456 },
   },
-};
-
-export const layout = ExportLayout.of('audit', fingerprintOf(identity));
+  'service.example.com',
+);
 export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
 
 /** Returns the commit record of an interval. If the interval has no rows, the record names no file. */

@@ -2,29 +2,30 @@ import { describe, expect, test } from 'vitest';
 import { exportDefinition, withOperators } from '../../../src/export/search/export-definition.ts';
 import { QuirksOfServices, ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { JobProgress } from '../../../src/service/jobs/job-gathering.ts';
-import { hour, requestOf, taskOf } from './search-world.ts';
+import { definitionOf, exportRequest, plainOutput } from '../../support/export-definition.ts';
+import { hour } from './search-world.ts';
 
 describe('a definition of an export', () => {
   test('sends the settings of the manifest and its time zone with each job (E12)', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
-    const definition = taskOf({ timeRange, autoParsingMode: 'AutoParse', byReceiptTime: true });
+    const definition = definitionOf({ timeRange, autoParsingMode: 'AutoParse', byReceiptTime: true });
     expect(definition.order({ fromMs: 5, toMs: 10 }, false)).toEqual({
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
     // The clocks go back, so the local time of the export's start occurs twice. The first occurrence counts.
     expect(new Date(definition.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
-    expect(taskOf().order(hour, false).timeZone).toBe('UTC');
+    expect(definitionOf().order(hour, false).timeZone).toBe('UTC');
   });
 
   test('sends an earlier end to a service that treats ends as inclusive (E10)', () => {
-    expect(taskOf().order({ fromMs: 5, toMs: 6 }, true)).toMatchObject({ fromMs: 5, toMs: 5 });
+    expect(definitionOf().order({ fromMs: 5, toMs: 6 }, true)).toMatchObject({ fromMs: 5, toMs: 5 });
   });
 
   test('requests raw messages for messages, unless the manifest says otherwise', () => {
-    expect(taskOf().identity.requiresRawMessages).toBe(true);
-    expect(taskOf({ results: 'Records' }).identity.requiresRawMessages).toBe(false);
-    expect(taskOf({ requiresRawMessages: false }).identity.requiresRawMessages).toBe(false);
+    expect(definitionOf().identity.requiresRawMessages).toBe(true);
+    expect(definitionOf({ results: 'Records' }).identity.requiresRawMessages).toBe(false);
+    expect(definitionOf({ requiresRawMessages: false }).identity.requiresRawMessages).toBe(false);
   });
 
   test.each([
@@ -35,38 +36,40 @@ describe('a definition of an export', () => {
     ['None', undefined, { kind: 'none' }],
   ] as const)('compresses files with %s of the level %s', (compression, compressionLevel, expected) => {
     const level = compressionLevel === undefined ? {} : { compressionLevel };
-    const definition = taskOf({ output: { ...requestOf().output, compression, ...level } });
+    const definition = definitionOf({ output: { ...plainOutput, compression, ...level } });
     expect(definition.form([]).compression).toEqual(expected);
   });
 
   test('has a separate folder for each service and each range (E1)', () => {
     const folders = [
-      taskOf(),
-      taskOf({ name: 'other' }),
-      taskOf({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}`, timeZone: 'Europe/Berlin' } }),
+      definitionOf(),
+      definitionOf({ name: 'other' }),
+      definitionOf({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}`, timeZone: 'Europe/Berlin' } }),
     ].map(({ layout }) => layout.folder);
-    const elsewhere = exportDefinition(requestOf(), 'other.test');
+    const elsewhere = exportDefinition(exportRequest(), 'other.test');
     if ('problem' in elsewhere) throw new Error(elsewhere.problem);
     expect(new Set([...folders, elsewhere.layout.folder]).size).toBe(4);
     expect(folders[0]).toMatch(/^audit\/[0-9a-f]{64}$/);
   });
 
   test('is split if the query works row by row, and never for records (E8)', () => {
-    expect(taskOf({ query: 'error | where status > 499' }).isSplittable).toBe(true);
-    expect(taskOf({ query: 'error | limit 10' })).toMatchObject({ isSplittable: false });
-    expect(taskOf({ query: 'error | limit 10' }).unsplittableReason).toContain('limit');
-    expect(taskOf({ results: 'Records' }).isSplittable).toBe(false);
+    expect(definitionOf({ query: 'error | where status > 499' }).isSplittable).toBe(true);
+    expect(definitionOf({ query: 'error | limit 10' })).toMatchObject({ isSplittable: false });
+    expect(definitionOf({ query: 'error | limit 10' }).unsplittableReason).toContain('limit');
+    expect(definitionOf({ results: 'Records' }).isSplittable).toBe(false);
   });
 
   test('is invalid without a valid range', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00' };
-    expect(exportDefinition(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeRange.timeZone' });
+    expect(exportDefinition(exportRequest({ timeRange }), 'service.test')).toMatchObject({
+      member: 'timeRange.timeZone',
+    });
   });
 
   test('is invalid for messages whose time or id the query overwrites (E9)', () => {
     const query = '* | parse "id=*" as _messageId';
-    expect(exportDefinition(requestOf({ query }), 'service.test')).toMatchObject({ member: 'query' });
-    expect(taskOf({ query: `${query} | count by _messageId`, results: 'Records' }).isSplittable).toBe(false);
+    expect(exportDefinition(exportRequest({ query }), 'service.test')).toMatchObject({ member: 'query' });
+    expect(definitionOf({ query: `${query} | count by _messageId`, results: 'Records' }).isSplittable).toBe(false);
   });
 
   test.each([
@@ -75,12 +78,12 @@ describe('a definition of an export', () => {
     ['CSV', 'Zstd', 'zstd'],
     ['Parquet', 'Zstd', 'none'],
   ] as const)('of %s and %s packs files by %s', (format, compression, kind) => {
-    const output = { ...requestOf().output, format, compression };
-    expect(taskOf({ output }).form([]).compression.kind).toBe(kind);
+    const output = { ...plainOutput, format, compression };
+    expect(definitionOf({ output }).form([]).compression.kind).toBe(kind);
   });
 
   test('appends operators after the end of a comment', () => {
-    const order = taskOf({ query: 'error // all of them' }).order(hour, false);
+    const order = definitionOf({ query: 'error // all of them' }).order(hour, false);
     expect(withOperators(order, 'count').query).toBe('error // all of them\n| count');
   });
 });

@@ -3,33 +3,22 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
 import { type PlannedExport, type PlanningWait, planExport } from '../../../src/export/plan/export-planning.ts';
-import {
-  type ExportDefinition,
-  type ExportRequest,
-  exportDefinition,
-} from '../../../src/export/search/export-definition.ts';
+import type { ExportDefinition, ExportRequest } from '../../../src/export/search/export-definition.ts';
 import { JobSet } from '../../../src/export/search/job-set.ts';
 import { ChosenFields } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { SearchService } from '../../../src/service/jobs/search-service.ts';
 import { ClientWorld } from '../../support/client-world.ts';
+import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
+import { testWriter } from '../../support/memory-exports.ts';
 
 const hourMs = 3_600_000;
 const settleDelayMs = 180_000;
 const settledAgoMs = 10 * 60_000;
-const output: ExportRequest['output'] = {
-  format: 'NDJSON',
-  compression: 'None',
-  fields: [],
-  maxPartBytes: 1e9,
-  csv: { formulaGuard: true },
-};
 
 /** Times of `count` evenly spread messages, in ms before the end of the hour. */
 type Times = readonly number[];
@@ -62,14 +51,7 @@ class PlanningWorld {
     this.toMs = this.simulated.model.startMs - endsAgoMs;
     this.fromMs = this.toMs - hourMs;
     const timeRange = { from: String(this.fromMs), to: String(this.toMs) };
-    const plain = {
-      name: 'audit',
-      query: '*',
-      byReceiptTime: false,
-      autoParsingMode: 'Manual',
-      results: 'Messages',
-    } as const;
-    this.definition = exportDefinition({ ...plain, timeRange, output, ...request }, 'service.test') as ExportDefinition;
+    this.definition = definitionOf({ timeRange, ...request });
   }
 
   begin(): Promise<PlannedExport> {
@@ -84,7 +66,7 @@ class PlanningWorld {
     const tools = {
       ...{ destination, quirks, definition, clock, log: silentLogger },
       jobs: new SearchJobs({ service, permits: budget.jobs, clock }),
-      writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
+      writer: testWriter(),
       describedFields: [],
       chosenFields: new ChosenFields([]),
       incompletePolicy: () => 'Fail' as const,
@@ -338,7 +320,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
 
 describe('fields of messages are described in the plan, for files with columns', () => {
   const query = '* | parse regex "(?<word>\\w+)"';
-  const csv: Partial<ExportRequest> = { query, output: { ...output, format: 'CSV' } };
+  const csv: Partial<ExportRequest> = { query, output: { ...plainOutput, format: 'CSV' } };
 
   test('by a page with one row', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100), csv);

@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, commit, recordKind } from '../../../src/destination/commit-record.ts';
 import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import type { Destination } from '../../../src/destination/store/destination.ts';
 import { destinationError } from '../../../src/destination/store/destination-error.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
 import type { PlannedExport, PlanningWait, PlanOptions } from '../../../src/export/plan/export-planning.ts';
-import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { JobSet } from '../../../src/export/search/job-set.ts';
 import type { SearchTools } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
@@ -19,25 +16,16 @@ import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts
 import { onlyWorker, type WorkerPart } from '../../../src/export/work/worker-part.ts';
 import type { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import { definitionOf } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
+import { testWriter } from '../../support/memory-exports.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { emptyRecord, ScriptedSearch } from './scripted-search.ts';
 
 const hourMs = 3_600_000;
 const fromMs = Date.UTC(2026, 9, 1);
 
-const definition = exportDefinition(
-  {
-    name: 'audit',
-    query: '*',
-    timeRange: { from: String(fromMs), to: String(fromMs + 3 * hourMs) },
-    byReceiptTime: false,
-    autoParsingMode: 'Manual',
-    results: 'Messages',
-    output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
-  },
-  'service.example.com',
-) as ExportDefinition;
+const definition = definitionOf({ timeRange: { from: String(fromMs), to: String(fromMs + 3 * hourMs) } });
 
 const plan = { boundariesMs: [0, 1, 2, 3].map((hours) => fromMs + hours * hourMs) };
 const order = (segment: number) => ({
@@ -101,7 +89,7 @@ class WorkWorld {
         part: onlyWorker,
         ...more,
       },
-      writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
+      writer: testWriter(),
       openDestination: async () => this.#open(),
       plan: (tools, options) => this.planning(tools, options),
       search: (searched, tools, opened) => {

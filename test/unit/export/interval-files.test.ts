@@ -1,21 +1,21 @@
 /** Tests the files of one interval: their partition folders, and their maximum number. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
-import { seededRandom } from '../../../src/base/random.ts';
 import { maxFiles } from '../../../src/destination/commit-record.ts';
 import { partitionOf } from '../../../src/destination/export-layout.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
 import { RowFilter } from '../../../src/export/search/row-filter.ts';
 import { recordRow } from '../../../src/output/record-row.ts';
+import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { evenly, hour, hourMs, requestOf, SearchWorld, startMs, taskOf } from './search-world.ts';
+import { testWriter } from '../../support/memory-exports.ts';
+import { evenly, hour, hourMs, hourRequest, SearchWorld, startMs } from './search-world.ts';
 
 test('more files than a record can name are refused, with what to write instead', async () => {
   const destination = new MemoryDestination();
-  const definition = taskOf({ output: { ...requestOf().output, maxPartBytes: 1 } });
-  const writer = new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1));
+  const definition = definitionOf({ output: { ...plainOutput, maxPartBytes: 1 } });
+  const writer = testWriter();
   const files = new IntervalFiles({ destination, definition, writer, log: silentLogger }, { segment: 0, ...hour }, []);
   const row = recordRow(new Map([['n', '1']]));
   for (let part = 0; part < maxFiles; part++) {
@@ -44,7 +44,7 @@ test.each([
   [false, 'at'],
   [true, 'received'],
 ] as const)('with byReceiptTime %s, rows go to the partition of their time (%s)', async (byReceiptTime, member) => {
-  const { output, timeRange } = requestOf();
+  const { output, timeRange } = hourRequest;
   const zone = { ...timeRange, timeZone: 'Asia/Kolkata' };
   const request = { byReceiptTime, timeRange: zone, output: { ...output, partitionBy: 'Hour' } } as const;
   const messages = crossing.toSorted((left, right) => right.at - left.at).filter(({ at }) => at >= hour.fromMs);
@@ -67,9 +67,8 @@ test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],
 ] as const)('with byReceiptTime %s, rows of alternating hours make files of %j rows', async (byReceiptTime, rows) => {
-  const { output } = requestOf();
-  const definition = taskOf({ byReceiptTime, output: { ...output, partitionBy: 'Hour' } });
-  const writer = new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1));
+  const definition = definitionOf({ byReceiptTime, output: { ...plainOutput, partitionBy: 'Hour' } });
+  const writer = testWriter();
   const tools = { destination: new MemoryDestination(), definition, writer, log: silentLogger };
   const interval = { fromMs: startMs - 3 * hourMs, toMs: startMs };
   const files = new IntervalFiles(tools, { segment: 0, ...interval }, []);

@@ -8,6 +8,7 @@ import type { BoundaryMessage } from '../../../src/base/boundary.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import { plainOutput } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
@@ -174,8 +175,7 @@ describe('a process that dies at a boundary (E3, E15)', () => {
   test.each(cases)(
     '%s, %s, costs its interval at most, and leaves only what the next one removes',
     async (name, phase) => {
-      const output = { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 20_000 } as const;
-      const request = { output: { ...output, csv: { formulaGuard: true } } };
+      const request = { output: { ...plainOutput, maxPartBytes: 20_000 } };
       const dying = new SearchWorld({ request });
       let crossings = 0;
       const onMessage = (message: unknown) => {

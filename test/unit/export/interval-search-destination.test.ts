@@ -6,13 +6,11 @@ import { describe, expect, test } from 'vitest';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import { plainOutput } from '../../support/export-definition.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
 
-const smallParts: ExportOutput = {
-  ...{ format: 'NDJSON', compression: 'None', fields: [], csv: { formulaGuard: true } },
-  maxPartBytes: 20_000,
-};
+const smallParts: ExportOutput = { ...plainOutput, maxPartBytes: 20_000 };
 
 function failing(
   world: SearchWorld,

@@ -7,6 +7,7 @@ import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
 import { nextAim } from '../../../src/export/work/export-decision.ts';
+import { plainOutput } from '../../support/export-definition.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 import { hour, SearchWorld, startMs } from './search-world.ts';
@@ -65,13 +66,12 @@ function scenarioOf(plan: SearchPlan): Scenario {
 
 function worldOf(plan: SearchPlan): SearchWorld {
   const random = seededRandom(plan.seed);
-  const csv = { formulaGuard: true };
   const world = new SearchWorld({
     scenario: scenarioOf(plan),
     messages: makeMessages(plan, random),
     request: {
       byReceiptTime: plan.byReceiptTime,
-      output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
+      output: { ...plainOutput, maxPartBytes: plan.maxPartBytes },
     },
   });
   // The service may apply its row limit without reporting it, so the test tells the export that the limit was reached.

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
 import type { PageRow } from '../../../src/service/pages/page-row.ts';
+import { plainOutput } from '../../support/export-definition.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {
@@ -29,8 +30,7 @@ describe('a whole interval', () => {
   });
 
   test('is written into several files when one is too small', async () => {
-    const output = { format: 'NDJSON', compression: 'None', fields: [], csv: { formulaGuard: true } } as const;
-    const world = new SearchWorld({ request: { output: { ...output, maxPartBytes: 10_000 } } });
+    const world = new SearchWorld({ request: { output: { ...plainOutput, maxPartBytes: 10_000 } } });
     const record = await world.committed();
     expect(record.files.length).toBeGreaterThan(5);
     expect(record.files.map(({ name }) => name)).toEqual(record.files.map(({ name }) => name).toSorted());

@@ -1,17 +1,12 @@
 /** Provides what the test of an interval search needs: a simulated service, and a destination in memory. */
-
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
-import { Writer } from '../../../src/destination/store/writer.ts';
-import {
-  type ExportDefinition,
-  type ExportRequest,
-  exportDefinition,
-} from '../../../src/export/search/export-definition.ts';
+import type { Writer } from '../../../src/destination/store/writer.ts';
+import type { ExportDefinition, ExportRequest } from '../../../src/export/search/export-definition.ts';
 import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
 import {
   ChosenFields,
@@ -23,7 +18,9 @@ import {
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { ClientWorld } from '../../support/client-world.ts';
+import { definitionOf, exportRequest } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
+import { testWriter } from '../../support/memory-exports.ts';
 
 export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
@@ -38,26 +35,8 @@ export function evenly(count: number): Message[] {
   }));
 }
 
-export function requestOf(more: Partial<ExportRequest> = {}): ExportRequest {
-  return {
-    name: 'audit',
-    query: '*',
-    timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}` },
-    byReceiptTime: false,
-    autoParsingMode: 'Manual',
-    results: 'Messages',
-    output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 10 ** 9, csv: { formulaGuard: true } },
-    ...more,
-  };
-}
-
-export function taskOf(more: Partial<ExportRequest> = {}): ExportDefinition {
-  const definition = exportDefinition(requestOf(more), 'service.test');
-  if ('problem' in definition) throw new Error(definition.problem);
-  return definition;
-}
-
-const identity = { pid: 1, processStart: '1', scope: 'test' };
+/** Request for an export of the hour before the start. */
+export const hourRequest = exportRequest({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}` } });
 
 type StartOfSearch = Partial<Pick<SearchTools, 'onProgress'>> & {
   readonly opened?: OpenedJob;
@@ -92,9 +71,9 @@ export class SearchWorld {
     this.messages = messages;
     this.simulated = new ClientWorld(scenario, { logData: () => logData ?? new RowData(messages) });
     this.destination = destination ?? new MemoryDestination();
-    this.definition = taskOf(request);
+    this.definition = definitionOf({ ...hourRequest, ...request });
     this.jobs = this.simulated.jobs;
-    this.#writer = new Writer(identity, seededRandom(token));
+    this.#writer = testWriter(seededRandom(token));
   }
 
   get clock() {

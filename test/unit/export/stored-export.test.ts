@@ -1,19 +1,12 @@
 import { expect, test } from 'vitest';
 import { commit } from '../../../src/destination/commit-record.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
-import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import { StoredExport } from '../../../src/export/work/stored-export.ts';
+import { definitionOf } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { emptyRecord } from './scripted-search.ts';
 
-const definition = exportDefinition(
-  {
-    ...{ name: 'audit', query: '*', byReceiptTime: false, autoParsingMode: 'Manual', results: 'Messages' },
-    timeRange: { from: '0', to: '1000' },
-    output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 1e9, csv: { formulaGuard: true } },
-  },
-  'service.example.com',
-) as ExportDefinition;
+const definition = definitionOf();
 
 const plan = { boundariesMs: [0, 500, 1_000] };
 const record = emptyRecord({ segment: 0, fromMs: 0, toMs: 500 });
