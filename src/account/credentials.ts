@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { renderExplanation } from '../api/finding.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { failure, type LogfleetError } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ServiceAddress } from '../service/requests/service-address.ts';
 import { type CredentialPlace, nameOf, renderAbsent, renderIncomplete } from './credential-place.ts';
@@ -22,15 +22,8 @@ export interface Credentials {
 
 export type SecretReason = 'SecretNotFound' | 'SecretIncomplete' | 'SecretInvalid' | 'AddressInvalid';
 
-const codes: { readonly [R in SecretReason]: string } = {
-  SecretNotFound: 'secret.notFound',
-  SecretIncomplete: 'secret.incomplete',
-  SecretInvalid: 'secret.invalid',
-  AddressInvalid: 'secret.addressInvalid',
-};
-
 function secretError(reason: SecretReason, message: string): LogfleetError {
-  return new LogfleetError({ code: codes[reason], reason, message, handling: { kind: 'stall' } });
+  return failure('stall', 'secret.unusable', message, { reason });
 }
 
 type Members = ReadonlyMap<string, SecretText>;
