@@ -8,20 +8,35 @@ import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy
 import { renderMoment } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
+import { schedulePlanDocument } from './schedule-plan-view.ts';
+import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
+
+/** Plans of all resources in the given manifests. */
+export interface AllPlans {
+  readonly outlooks: readonly Outlook[];
+  readonly exports: readonly ExportOutlook[];
+  readonly schedules: readonly ScheduleOutlook[];
+}
 
 /** Returns the plans as plain data. Undefined fields are omitted. */
-export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
+export function planDocument(plans: AllPlans): object {
+  const { outlooks, exports, schedules } = plans;
   return {
-    changes: hasChanges(outlooks, exports),
+    changes: hasChanges(plans),
     policies: outlooks.map(describeOutlook),
     exports: exports.map(describeOutlook),
+    ...(schedules.length > 0 && { schedules: schedules.map(schedulePlanDocument) }),
   };
 }
 
-/** Returns whether any policy will upgrade collectors, or any export will search. */
-export function hasChanges(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): boolean {
-  const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
-  return hasUpgrades || exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
+/** Returns whether any policy will upgrade collectors, any export will search, or any schedule will create runs. */
+export function hasChanges({ outlooks, exports, schedules }: AllPlans): boolean {
+  const isSearching = exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
+  return outlooks.some(hasUpgrades) || isSearching || schedules.some(hasRunsLeft);
+}
+
+export function hasUpgrades(outlook: Outlook): boolean {
+  return outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0;
 }
 
 function describeOutlook(outlook: Outlook | ExportOutlook): object {

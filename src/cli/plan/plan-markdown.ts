@@ -4,7 +4,7 @@ import { keyText } from '../../base/key-text.ts';
 import type { Fact } from '../render/table.ts';
 import { printable, renderCount } from '../render/text.ts';
 import type { ExportOutlook } from './export-planner.ts';
-import { hasChanges } from './plan-document.ts';
+import { type AllPlans, hasUpgrades } from './plan-document.ts';
 import { factsOf, leftOutByReason, type Plan, stageCells, titleOf, upgradesByStage } from './plan-view.ts';
 import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
@@ -12,12 +12,6 @@ import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
 /** First line of the output. A CI run uses this line to find and replace the comment of an earlier run. */
 export const planMarker = '<!-- logfleet plan -->';
-
-interface AllPlans {
-  readonly outlooks: readonly Outlook[];
-  readonly exports: readonly ExportOutlook[];
-  readonly schedules: readonly ScheduleOutlook[];
-}
 
 /** Renders all plans as a Markdown document, with warnings about their manifests. */
 export function renderPlanMarkdown(
@@ -35,7 +29,7 @@ export function renderPlanMarkdown(
     `${planMarker}\n### Plan of logfleet: ${describeChanges(changed.length)}`,
     ...changed.flatMap(({ title, blocks: ofSection }) => [`#### ${title}`, ...ofSection]),
     ...(others.length > 0 ? [`Nothing to do: ${others.join(', ')}`] : []),
-    ...renderFindings('Warnings', warnings),
+    ...renderFindings('warning', warnings),
   ];
   return joinBlocks(blocks);
 }
@@ -44,19 +38,15 @@ export function renderPlanMarkdown(
 export function renderInvalidMarkdown(findings: readonly PlacedFinding[]): string {
   return joinBlocks([
     `${planMarker}\n### Plan of logfleet: no plan, because the manifests have errors`,
-    ...renderFindings(
-      'Errors',
-      findings.filter(({ severity }) => severity === 'error'),
-    ),
-    ...renderFindings(
-      'Warnings',
-      findings.filter(({ severity }) => severity === 'warning'),
-    ),
+    ...renderFindings('error', findings),
+    ...renderFindings('warning', findings),
   ]);
 }
 
-function renderFindings(title: string, findings: readonly PlacedFinding[]): readonly string[] {
-  return findings.length > 0 ? [`#### ${title}`, renderList(findings.map(renderFinding))] : [];
+function renderFindings(wanted: PlacedFinding['severity'], findings: readonly PlacedFinding[]): readonly string[] {
+  const found = findings.filter(({ severity }) => severity === wanted);
+  const title = wanted === 'error' ? '#### Errors' : '#### Warnings';
+  return found.length > 0 ? [title, renderList(found.map(renderFinding))] : [];
 }
 
 function joinBlocks(blocks: readonly string[]): string {
@@ -91,7 +81,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;
-  return hasChanges([outlook as Outlook], []) || outlook.plan.hindrances.length > 0;
+  return hasUpgrades(outlook as Outlook) || outlook.plan.hindrances.length > 0;
 }
 
 function blocksOf(outlook: Plan): readonly string[] {

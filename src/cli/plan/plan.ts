@@ -23,14 +23,14 @@ import { renderYaml } from '../render/resource-table.ts';
 import { printable } from '../render/text.ts';
 import { decodeSources, printFindings, readSources, resourcesIn, secretsOf } from '../resources/given-manifests.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../resources/memory-host.ts';
-import { type ExportOutlook, planExports } from './export-planner.ts';
-import { hasChanges, planDocument } from './plan-document.ts';
+import { planExports } from './export-planner.ts';
+import { type AllPlans, hasChanges, planDocument } from './plan-document.ts';
 import { renderInvalidMarkdown, renderPlanMarkdown } from './plan-markdown.ts';
 import { type OpenPlace, openPlace, type PlannedKind, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
-import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
-import { renderSchedulePlan, schedulePlanDocument } from './schedule-plan-view.ts';
-import { hasRunsLeft, runsOf, type ScheduleOutlook } from './schedule-planner.ts';
+import { type Planned, type PlanningOptions, type Problem, planPolicies } from './planner.ts';
+import { renderSchedulePlan } from './schedule-plan-view.ts';
+import { runsOf } from './schedule-planner.ts';
 
 type PlanPorts = Pick<Ports, 'clock' | 'random'>;
 
@@ -38,10 +38,7 @@ interface PlanDependencies extends ServiceReading {
   readonly open: OpenPlace;
 }
 
-interface Plans extends Planned {
-  readonly exports: readonly ExportOutlook[];
-  readonly schedules: readonly ScheduleOutlook[];
-}
+type Plans = Planned & AllPlans;
 
 /**
  * Runs `logfleet plan`. Returns exit status 2 for an invalid manifest, and 1 for a failed plan. With `--exit-code`,
@@ -67,17 +64,16 @@ export async function planCommand(
     await place.close();
   }
   show(plans, findings, options, context);
-  const { outlooks, exports, schedules } = plans;
-  const hasProblem = [...outlooks, ...exports, ...outlooksOf(schedules)].some(({ kind }) => kind === 'problem');
+  const hasProblem = problemsOf(plans).length > 0;
   if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
   if (hasProblem) return exitStatus.usage;
-  const isAnyLeft = hasChanges(outlooks, exports) || schedules.some(hasRunsLeft);
-  return isAnyLeft ? exitStatus.failed : exitStatus.ok;
+  return hasChanges(plans) ? exitStatus.failed : exitStatus.ok;
 }
 
-/** Returns the plan of each schedule's sample run. */
-function outlooksOf(schedules: readonly ScheduleOutlook[]): readonly ExportOutlook[] {
-  return schedules.flatMap(({ outlook }) => outlook ?? []);
+/** Returns the problems of all resources, and of the sample runs of schedules. */
+function problemsOf({ outlooks, exports, schedules }: AllPlans) {
+  const samples = schedules.flatMap(({ outlook }) => outlook ?? []);
+  return [...outlooks, ...exports, ...samples].filter(({ kind }) => kind === 'problem') as Problem<AnyResource>[];
 }
 
 async function plan(
@@ -168,11 +164,7 @@ function show(
       `warning: the plan ignores the existing policy ${keyText(resource.metadata)}, which may select the same collectors: ${message}\n`,
     );
   }
-  const document = {
-    ...planDocument(outlooks, exports),
-    ...(schedules.some(hasRunsLeft) && { changes: true }),
-    ...(schedules.length > 0 && { schedules: schedules.map(schedulePlanDocument) }),
-  };
+  const document = planDocument(plans);
   if (output === 'json') stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   else if (output === 'yaml') stdout.write(renderYaml(document));
   else if (output === 'markdown') stdout.write(renderPlanMarkdown(plans, warnings));
@@ -184,8 +176,7 @@ function show(
     const lines = first.length > 0 ? [...first, ...ofSchedules] : ofSchedules.slice(1);
     stdout.write(lines.map((line) => `${line}\n`).join(''));
   }
-  for (const outlook of [...outlooks, ...exports, ...outlooksOf(schedules)]) {
-    if (outlook.kind !== 'problem') continue;
-    stderr.write(`${keyText(outlook.resource.metadata)}: ${outlook.reason}: ${outlook.message}\n`);
+  for (const { resource, reason, message } of problemsOf(plans)) {
+    stderr.write(`${keyText(resource.metadata)}: ${reason}: ${message}\n`);
   }
 }
