@@ -5,9 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
+import { FakeUpgradeService } from '../../support/fake-upgrade-service.ts';
+import { serviceError } from '../../support/service-error.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { collector } from '../policy/builders.ts';
-import { failure, ListedService } from './listed-service.ts';
 
 const [first, middle, spare, last] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'] as const;
 
@@ -15,7 +16,7 @@ const dayMs = 86_400_000;
 
 function world(count = 0, version: string = first) {
   const clock = new VirtualClock();
-  const service = new ListedService(clock);
+  const service = new FakeUpgradeService(clock);
   service.collectors = fleet(1, count, version);
   const state = { active: true, targeted: new Set<string>([last]), told: 0 };
   const listing = new FleetListing({
@@ -45,7 +46,7 @@ describe('a sweep', () => {
   test('reads the builds, then the pages, then checks that no collector is hidden', async () => {
     const { service, listing, swept } = world(3, middle);
     await swept(0);
-    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`]);
+    expect(service.lists).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`]);
     expect(known(listing)).toEqual(['1', '2', '3']);
     expect(listing.builds()?.list.map(({ version }) => version)).toEqual([first, middle, spare, last]);
   });
@@ -55,13 +56,13 @@ describe('a sweep', () => {
     await clock.advance(700);
     await swept(0);
     expect(listing.completeSinceMs()).toBe(710);
-    expect(listing.sweepMs()).toBe(10 * (service.calls.length - 1));
+    expect(listing.sweepMs()).toBe(10 * (service.lists.length - 1));
   });
 
   test('shows the sending time and the place of each row', async () => {
     const { service, listing, swept } = world(1_500, middle);
     await swept(0);
-    expect(service.calls.slice(1, 3)).toEqual([`${first} 0+1000`, `${first} 1000+10000`]);
+    expect(service.lists.slice(1, 3)).toEqual([`${first} 0+1000`, `${first} 1000+10000`]);
     expect(listing.row('1')).toMatchObject({ position: 0, seenAtMs: 10 });
     expect(listing.row('1500')).toMatchObject({ position: 1_499, seenAtMs: 20 });
   });
@@ -72,15 +73,15 @@ describe('a sweep', () => {
     listing.requestBuilds(0);
     listing.requestPage(0, 0);
     await clock.advance(5_000);
-    expect(service.mostAtOnce).toBe(1);
+    expect(service.maxInFlight).toBe(1);
   });
 
   test('is not repeated while it is new enough', async () => {
     const { service, listing, swept } = world(3);
     await swept(0);
-    const calls = service.calls.length;
+    const calls = service.lists.length;
     await swept(listing.completeSinceMs() as number);
-    expect(service.calls).toHaveLength(calls);
+    expect(service.lists).toHaveLength(calls);
   });
 
   test('in progress serves later requests for a sweep', async () => {
@@ -90,11 +91,11 @@ describe('a sweep', () => {
     listing.requestSweep(5);
     listing.requestSweep(10);
     await clock.advance(5_000);
-    const calls = service.calls.length;
+    const calls = service.lists.length;
     expect(listing.completeSinceMs()).toBe(10);
     listing.requestSweep(11);
     await clock.advance(5_000);
-    expect(service.calls.length).toBeGreaterThan(calls);
+    expect(service.lists.length).toBeGreaterThan(calls);
   });
 
   test('notifies its users until they leave', async () => {
@@ -115,7 +116,7 @@ describe('a sweep', () => {
 describe('a service that silently returns at most ten collectors', () => {
   test.each([10, 15, 60])('lists all %d collectors, each on its page', async (count) => {
     const { service, listing, swept } = world(count, middle);
-    service.cutRows = 10;
+    service.maxPageRows = 10;
     await swept(0);
     expect(known(listing)).toEqual(fleet(1, count).map(({ id }) => id));
     await swept();
@@ -126,7 +127,7 @@ describe('a service that silently returns at most ten collectors', () => {
   test('lists all collectors if the others run the build of the check', async () => {
     const { service, listing, swept } = world();
     service.collectors = [...fleet(1, 10, middle), ...fleet(11, 50, spare)];
-    service.cutRows = 10;
+    service.maxPageRows = 10;
     await swept(0);
     expect(known(listing)).toHaveLength(60);
   });
@@ -175,9 +176,9 @@ describe('U7: no collector is hidden', () => {
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
       service.builds = [first, middle, last];
-      service.mostRows = 100;
+      service.maxLimit = 100;
       await swept(0);
-      service.calls.length = 0;
+      service.lists.length = 0;
       let next = 1;
       service.beforeAnswer = (call) => {
         if (!call.startsWith(first)) return;
@@ -193,7 +194,7 @@ describe('U7: no collector is hidden', () => {
       const { service, swept } = world(3, middle);
       service.builds = [first, middle, last];
       await swept(0);
-      expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${middle} 0+50`]);
+      expect(service.lists).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${middle} 0+50`]);
     });
 
     test('for a fleet that was never listed, with hidden collectors', async () => {
@@ -207,7 +208,7 @@ describe('U7: no collector is hidden', () => {
     test('upgrades that end during a sweep cause no second listing (U9)', async () => {
       const { service, swept } = await rolling();
       await swept();
-      expect(service.calls.filter((call) => !call.startsWith(first))).toEqual([`${last} 299+50`]);
+      expect(service.lists.filter((call) => !call.startsWith(first))).toEqual([`${last} 299+50`]);
     });
 
     test('a service that hides no collectors needs no second listing: its listing shows the collectors of its build', async () => {
@@ -216,9 +217,9 @@ describe('U7: no collector is hidden', () => {
       service.hides = false;
       service.collectors = [...fleet(1, 2, middle), ...fleet(3, 2, last)];
       await swept(0);
-      service.calls.length = 0;
+      service.lists.length = 0;
       await swept();
-      expect(service.calls).toEqual([`${first} 0+1000`, `${first} 4+1000`, `${last} 2+50`]);
+      expect(service.lists).toEqual([`${first} 0+1000`, `${first} 4+1000`, `${last} 2+50`]);
     });
 
     test('a collector that is installed while upgrades end is found by the next sweep', async () => {
@@ -279,7 +280,7 @@ describe('U7: no collector is hidden', () => {
 describe('U9: a page', () => {
   test('is known for each collector', async () => {
     const { service, listing, swept } = world(1_500, middle);
-    service.mostRows = 100;
+    service.maxLimit = 100;
     await swept(0);
     expect([listing.pageRows(), listing.pageOf('1'), listing.pageOf('150'), listing.pageOf('1500')]).toEqual([
       100, 0, 1, 14,
@@ -289,14 +290,14 @@ describe('U9: a page', () => {
 
   test('is read alone, and updates its collectors', async () => {
     const { clock, service, listing, swept } = world(300, middle);
-    service.mostRows = 100;
+    service.maxLimit = 100;
     await swept(0);
     service.collectors = fleet(1, 300, last);
-    service.calls.length = 0;
+    service.lists.length = 0;
     const askedMs = clock.monotonic();
     listing.requestPage(1, askedMs);
     await clock.advance(1_000);
-    expect(service.calls).toEqual([`${first} 100+100`]);
+    expect(service.lists).toEqual([`${first} 100+100`]);
     expect(listing.row('101')).toMatchObject({ seenAtMs: askedMs, formerVersion: middle });
     expect(listing.row('101')?.collector.collectorVersion).toBe(last);
     expect(listing.row('1')?.collector.collectorVersion).toBe(middle);
@@ -306,10 +307,10 @@ describe('U9: a page', () => {
   test('is read once for all requests of one turn', async () => {
     const { clock, service, listing, swept } = world(20, middle);
     await swept(0);
-    service.calls.length = 0;
+    service.lists.length = 0;
     for (let times = 0; times < 5; times++) listing.requestPage(0, clock.monotonic() - times);
     await clock.advance(1_000);
-    expect(service.calls).toHaveLength(1);
+    expect(service.lists).toHaveLength(1);
   });
 
   test('clears the place of collectors that have left it', async () => {
@@ -325,14 +326,14 @@ describe('U9: a page', () => {
 
   test('precedes a sweep in progress', async () => {
     const { clock, service, listing, swept } = world(3_000, middle);
-    service.mostRows = 500;
+    service.maxLimit = 500;
     await swept(0);
-    service.calls.length = 0;
+    service.lists.length = 0;
     listing.requestSweep(clock.monotonic());
     await clock.advance(15);
     listing.requestPage(4, clock.monotonic());
     await clock.advance(20);
-    expect(service.calls.indexOf(`${first} 2000+500`)).toBeLessThan(3);
+    expect(service.lists.indexOf(`${first} 2000+500`)).toBeLessThan(3);
     await clock.advance(5_000);
     expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(5_000);
   });
@@ -340,7 +341,7 @@ describe('U9: a page', () => {
   test('whose size is rejected is read in smaller pages', async () => {
     const { clock, service, listing, state, swept } = world(900, middle);
     await swept(0);
-    service.mostRows = 100;
+    service.maxLimit = 100;
     const told = state.told;
     listing.requestPage(0, clock.monotonic());
     await clock.advance(1_000);
@@ -355,7 +356,7 @@ describe('U9: a page', () => {
 describe('failures', () => {
   test('are reported, retried with growing delays, and end with the first answer', async () => {
     const { clock, service, listing, state } = world(3);
-    service.failures.push(failure(), failure(), failure());
+    service.failures.push(serviceError(), serviceError(), serviceError());
     listing.requestSweep(0);
     await clock.advance(10);
     expect(listing.problem()).toMatchObject({ error: { code: 'service.internalError' }, retryAtMs: 1_010 });
@@ -376,21 +377,21 @@ describe('failures', () => {
     ['bug' as const, { kind: 'bug' } as const, 1_000],
   ])('with handling %s wait accordingly', async (_, handling, delayMs) => {
     const { clock, service, listing } = world(3);
-    service.failures.push(failure({ handling }));
+    service.failures.push(serviceError({ handling }));
     listing.requestSweep(0);
     await clock.advance(10);
     expect(listing.problem()?.retryAtMs).toBe(10 + delayMs);
-    const calls = service.calls.length;
+    const calls = service.lists.length;
     await clock.advance(delayMs - 1);
-    expect(service.calls).toHaveLength(calls);
+    expect(service.lists).toHaveLength(calls);
     await clock.advance(1);
-    expect(service.calls).toHaveLength(calls + 1);
+    expect(service.lists).toHaveLength(calls + 1);
   });
 
   test('of a sweep continue while only the list of builds can be read', async () => {
     const { clock, service, listing } = world(3);
     service.beforeAnswer = (call) => {
-      if (call !== 'builds') throw failure();
+      if (call !== 'builds') throw serviceError();
     };
     listing.requestSweep(0);
     await clock.advance(10 * 60_000);
@@ -405,7 +406,7 @@ describe('failures', () => {
 
   test('are retried at once when a person asks', async () => {
     const { clock, service, listing } = world(3);
-    service.failures.push(failure({ handling: { kind: 'stall' } }));
+    service.failures.push(serviceError({ handling: { kind: 'stall' } }));
     listing.requestSweep(0);
     await clock.advance(1_000);
     expect(listing.problem()).toBeDefined();
@@ -416,7 +417,7 @@ describe('failures', () => {
 
   test('are retried after at most a minute', async () => {
     const { clock, service, listing } = world(3);
-    for (let times = 0; times < 20; times++) service.failures.push(failure());
+    for (let times = 0; times < 20; times++) service.failures.push(serviceError());
     listing.requestSweep(0);
     await clock.advance(10 * 60_000);
     expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBeLessThanOrEqual(60_000);
@@ -424,17 +425,17 @@ describe('failures', () => {
 
   test('during a sweep do not restart it', async () => {
     const { clock, service, listing } = world(2_000, middle);
-    service.failures.push(undefined, undefined, failure());
+    service.failures.push(undefined, undefined, serviceError());
     listing.requestSweep(0);
     await clock.advance(5_000);
-    expect(service.calls.filter((call) => call === `${first} 0+1000`)).toHaveLength(1);
-    expect(service.calls.filter((call) => call === `${first} 1000+10000`)).toHaveLength(2);
+    expect(service.lists.filter((call) => call === `${first} 0+1000`)).toHaveLength(1);
+    expect(service.lists.filter((call) => call === `${first} 1000+10000`)).toHaveLength(2);
     expect(listing.completeSinceMs()).toBe(10);
   });
 
   test('and the waits after them do not count as duration of a sweep (U9)', async () => {
     const { clock, service, listing } = world(3, middle);
-    service.failures.push(undefined, failure(), failure());
+    service.failures.push(undefined, serviceError(), serviceError());
     listing.requestSweep(0);
     await clock.advance(10_000);
     expect(listing.sweepMs()).toBe(30);
@@ -442,22 +443,22 @@ describe('failures', () => {
 
   test('of the check of a sweep repeat only the check', async () => {
     const { clock, service, listing } = world(3, middle);
-    service.failures.push(undefined, undefined, undefined, failure());
+    service.failures.push(undefined, undefined, undefined, serviceError());
     listing.requestSweep(0);
     await clock.advance(5_000);
-    expect(service.calls).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`, `${spare} 3+1`]);
+    expect(service.lists).toEqual(['builds', `${first} 0+1000`, `${first} 3+1000`, `${spare} 3+1`, `${spare} 3+1`]);
     expect(listing.completeSinceMs()).toBe(10);
   });
 
   test('block all requests until the retry', async () => {
     const { clock, service, listing } = world(3);
-    service.failures.push(failure());
+    service.failures.push(serviceError());
     listing.requestSweep(0);
     await clock.advance(10);
     listing.requestPage(0, 0);
     listing.requestBuilds(5);
     await clock.advance(900);
-    expect(service.calls).toHaveLength(1);
+    expect(service.lists).toHaveLength(1);
   });
 });
 
@@ -468,7 +469,7 @@ describe('builds', () => {
     await clock.advance(100);
     listing.requestBuilds(0);
     await clock.advance(100);
-    expect(service.calls).toEqual(['builds']);
+    expect(service.lists).toEqual(['builds']);
     service.builds = [first];
     listing.requestBuilds(150);
     await clock.advance(100);
@@ -482,7 +483,7 @@ describe('builds', () => {
     await clock.advance(5);
     listing.requestBuilds(100);
     await clock.advance(100);
-    expect(service.calls).toEqual(['builds']);
+    expect(service.lists).toEqual(['builds']);
   });
 });
 
@@ -494,7 +495,7 @@ describe('a build that is withdrawn (U7)', () => {
     };
     listing.requestSweep(0);
     await clock.advance(5_000);
-    expect(service.calls.slice(1, 4)).toEqual([`${first} 0+1000`, 'builds', `${middle} 0+1000`]);
+    expect(service.lists.slice(1, 4)).toEqual([`${first} 0+1000`, 'builds', `${middle} 0+1000`]);
     expect(known(listing)).toHaveLength(1_500);
     expect(listing.problem()).toBeUndefined();
   });
@@ -503,14 +504,14 @@ describe('a build that is withdrawn (U7)', () => {
     const { clock, service, listing, swept } = world(30, middle);
     await swept(0);
     service.builds = [middle, spare, last];
-    service.calls.length = 0;
+    service.lists.length = 0;
     listing.requestBuilds(clock.monotonic());
     listing.requestPage(0, clock.monotonic());
     await clock.advance(5_000);
     listing.requestPage(0, clock.monotonic());
     await clock.advance(5_000);
-    expect(service.calls.slice(0, 2)).toEqual(['builds', `${spare} 0+1000`]);
-    expect(service.calls.at(-1)).toBe(`${spare} 0+1000`);
+    expect(service.lists.slice(0, 2)).toEqual(['builds', `${spare} 0+1000`]);
+    expect(service.lists.at(-1)).toBe(`${spare} 0+1000`);
     expect(listing.problem()).toBeUndefined();
     expect(listing.pageRows()).toBe(1_000);
   });
@@ -530,18 +531,18 @@ describe('a build that is withdrawn (U7)', () => {
     await swept(0);
     service.beforeAnswer = (call) => {
       if (call === 'builds') return;
-      throw failure({ status: 400, serviceCode: 'collector.version.invalid', handling: { kind: 'wait' } });
+      throw serviceError({ status: 400, serviceCode: 'collector.version.invalid', handling: { kind: 'wait' } });
     };
-    const calls = service.calls.length;
+    const calls = service.lists.length;
     if (what === 'page') listing.requestPage(0, clock.monotonic());
     else listing.requestSweep(clock.monotonic());
     await clock.advance(10 * 60_000);
-    expect(service.calls.length - calls).toBeLessThanOrEqual(35);
+    expect(service.lists.length - calls).toBeLessThanOrEqual(35);
     expect(listing.problem()?.error).toMatchObject({ serviceCode: 'collector.version.invalid' });
     service.beforeAnswer = () => {};
     await clock.advance(60_000);
     expect(listing.problem()).toBeUndefined();
-    service.failures.push(failure());
+    service.failures.push(serviceError());
     listing.requestSweep(clock.monotonic());
     await clock.advance(10);
     expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBe(1_000);
@@ -552,7 +553,7 @@ test('nothing is sent without leadership, but later requests are', async () => {
   const { clock, service, listing, state, swept } = world(3);
   state.active = false;
   await swept(0);
-  expect(service.calls).toEqual([]);
+  expect(service.lists).toEqual([]);
   state.active = true;
   listing.requestSweep(1);
   await clock.advance(5_000);
@@ -570,10 +571,10 @@ test('a request at the end of the loop is not lost', async () => {
       for (let step = 0; step < steps; step++) wait = wait.then(() => {});
       void wait.then(() => listing.requestPage(0, clock.monotonic()));
     });
-    service.calls.length = 0;
+    service.lists.length = 0;
     listing.requestPage(0, clock.monotonic());
     await clock.advance(1_000);
-    expect([steps, service.calls.length]).toEqual([steps, 2]);
+    expect([steps, service.lists.length]).toEqual([steps, 2]);
     listing.leave(`user-${steps}`);
   }
 });
@@ -586,7 +587,7 @@ test('a closed listing sends nothing and notifies no user', async () => {
   await clock.advance(5_000);
   listing.requestSweep(100);
   await clock.advance(5_000);
-  expect([service.calls.length, state.told, listing.problem()]).toEqual([1, 0, undefined]);
+  expect([service.lists.length, state.told, listing.problem()]).toEqual([1, 0, undefined]);
 });
 
 describe('U9: a user at rest', () => {
@@ -609,10 +610,10 @@ describe('U9: a user at rest', () => {
 
   test('gets sweeps without notice if nothing changed; one user of each Secret checks the Secret', async () => {
     const { clock, service, heard } = await resting();
-    service.calls.length = 0;
+    service.lists.length = 0;
     await clock.advance(60 * minuteMs);
-    const sweeps = service.calls.filter((call) => call.includes(' 0+')).length;
-    expect([sweeps, service.calls.filter((call) => call === 'builds').length]).toEqual([12, 12]);
+    const sweeps = service.lists.filter((call) => call.includes(' 0+')).length;
+    expect([sweeps, service.lists.filter((call) => call === 'builds').length]).toEqual([12, 12]);
     expect(heard).toEqual({ a: 12, b: 0 });
   });
 
@@ -633,7 +634,7 @@ describe('U9: a user at rest', () => {
 
   test('is notified of the beginning and the end of a problem', async () => {
     const { service, heard, listing, clock, swept } = await resting();
-    service.failures.push(failure());
+    service.failures.push(serviceError());
     listing.requestSweep(clock.monotonic());
     await clock.advance(11);
     expect([heard, listing.problem() !== undefined]).toEqual([{ a: 1, b: 1 }, true]);

@@ -2,15 +2,14 @@
  * Tests what is shared. Policies of one account share its collector list, and all accounts of a service share one table
  * of collector owners.
  */
-
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Fleets } from '../../../src/fleet/fleets.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import { FakeUpgradeService } from '../../support/fake-upgrade-service.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { claimant } from '../policy/builders.ts';
-import { ListedService } from './listed-service.ts';
 
 function world() {
   const clock = new VirtualClock();
@@ -21,7 +20,7 @@ function world() {
     active: () => true,
     onOwnersChanged: ({ uid }) => told.push(uid),
   });
-  const service = new ListedService(clock);
+  const service = new FakeUpgradeService(clock);
   const searches = {} as SearchJobs;
   const serviceId = 'https://logs.test/api';
   const account = (id: string): Account => ({
@@ -48,7 +47,7 @@ test('a listing is closed after its last user', async () => {
   fleets.release(shared, 'q');
   listing.requestBuilds(0);
   await clock.advance(1_000);
-  expect(service.calls).toEqual([]);
+  expect(service.lists).toEqual([]);
   expect(fleets.use(shared, 'p')).not.toBe(listing);
 });
 
@@ -76,7 +75,7 @@ test('U7: the listing is requested for a build that no policy of the service tar
   fleets.ownership('https://logs.test/api').introduce(claimant('p', { targetVersion: '19.100-1' }));
   fleets.use(account('a'), 'p').requestSweep(0);
   await clock.advance(1_000);
-  expect(service.calls[1]).toBe('19.150-1 0+1000');
+  expect(service.lists[1]).toBe('19.150-1 0+1000');
 });
 
 test('policies concerned by a change of owners are notified', () => {
@@ -97,7 +96,7 @@ test('a reset forgets everything, since another process may have acted', async (
   fleets.reset();
   listing.requestBuilds(0);
   await clock.advance(1_000);
-  expect(service.calls).toEqual([]);
+  expect(service.lists).toEqual([]);
   expect(fleets.use(shared, 'p')).not.toBe(listing);
   expect(fleets.ownership(shared.serviceId)).not.toBe(ownership);
 });

@@ -2,17 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageSize } from '../../../src/fleet/page-size.ts';
-import { ServiceError } from '../../../src/service/requests/service-error.ts';
-
-function refusal(status: number): ServiceError {
-  return new ServiceError({
-    outcome: 'badRequest',
-    message: 'no',
-    handling: { kind: 'backoff' },
-    effect: 'none',
-    status,
-  });
-}
+import { serviceError } from '../../support/service-error.ts';
 
 function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
   const limits: number[] = [];
@@ -20,7 +10,7 @@ function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity }
     const limit = size.limit();
     limits.push(limit);
     if (limit > most) {
-      expect(size.refused(refusal(400), limit)).toBe(true);
+      expect(size.refused(serviceError({ status: 400 }), limit)).toBe(true);
       continue;
     }
     const got = Math.max(0, Math.min(limit, cut, rows - offset));
@@ -69,14 +59,14 @@ describe('a service that rejects large limits', () => {
 
   test('gets no limit below the documented default', () => {
     const size = new PageSize();
-    for (const limit of [1_000, 500, 100]) expect(size.refused(refusal(400), limit)).toBe(true);
+    for (const limit of [1_000, 500, 100]) expect(size.refused(serviceError({ status: 400 }), limit)).toBe(true);
     expect(size.rows()).toBe(50);
-    expect(size.refused(refusal(400), 50)).toBe(false);
+    expect(size.refused(serviceError({ status: 400 }), 50)).toBe(false);
   });
 
   test.each([401, 403, 404, 429, 500, 503])('%d does not count as a rejection of the limit', (status) => {
     const size = new PageSize();
-    expect(size.refused(refusal(status), 1_000)).toBe(false);
+    expect(size.refused(serviceError({ status: status }), 1_000)).toBe(false);
     expect(size.rows()).toBe(1_000);
   });
 

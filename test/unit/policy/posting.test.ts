@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { Posting } from '../../../src/policy/attempts/posting.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
+import { FakeUpgradeService } from '../../support/fake-upgrade-service.ts';
+import { serviceError } from '../../support/service-error.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { attempt, entry, settings, target } from './builders.ts';
-import { ScriptedService, serviceError } from './scripted-service.ts';
 
 const intended = (id: string) => entry({ collectorId: id, open: attempt({ state: 'intended' }) });
 const several = (count: number, from = 1) =>
@@ -18,7 +19,7 @@ const batch = (entries: readonly Entry[], decidedAtMs = 0) => ({ entries, genera
 
 function world() {
   const clock = new VirtualClock();
-  const service = new ScriptedService();
+  const service = new FakeUpgradeService(clock);
   const problems: LogfleetError[] = [];
   const state = { wanted: true, generation: 3, news: 0, rooms: 0, accepted: 0, refused: 0, buildsRefused: 0 };
   const binding = {

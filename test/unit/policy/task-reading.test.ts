@@ -2,13 +2,14 @@
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { TaskReadings } from '../../../src/policy/attempts/task-reading.ts';
+import { FakeUpgradeService } from '../../support/fake-upgrade-service.ts';
+import { serviceError } from '../../support/service-error.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { task } from './builders.ts';
-import { ScriptedService, serviceError } from './scripted-service.ts';
 
 function world() {
   const clock = new VirtualClock();
-  const service = new ScriptedService();
+  const service = new FakeUpgradeService(clock);
   const problems: LogfleetError[] = [];
   let news = 0;
   let answered = 0;

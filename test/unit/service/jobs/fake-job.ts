@@ -15,7 +15,7 @@ import { parseJson } from '../../../../src/service/json/exact-json.ts';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import type { Answer, CallOptions } from '../../../../src/service/requests/call.ts';
 import type { Effect, Outcome } from '../../../../src/service/requests/outcome.ts';
-import { ServiceError } from '../../../../src/service/requests/service-error.ts';
+import { serviceError } from '../../../support/service-error.ts';
 
 export const order: JobOrder = { query: 'x', fromMs: 0, toMs: 100_000 };
 
@@ -42,7 +42,7 @@ export function failure(
   more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean; reason?: string } = {},
 ) {
   const { effect = 'none', retryAfterMs, stall, sent = true, reason } = more;
-  return new ServiceError({
+  return serviceError({
     outcome,
     message: outcome,
     handling: stall

@@ -1,0 +1,126 @@
+/**
+ * Fake of the service for upgrades. It answers lists after a delay. Tasks are created and read when the test answers
+ * the call.
+ */
+import { type Clock, sleep } from '../../src/base/clock.ts';
+import type {
+  Build,
+  Collector,
+  CreateTaskOptions,
+  ListCollectorsQuery,
+  UpgradeService,
+  UpgradeTask,
+} from '../../src/service/collectors/upgrade-service.ts';
+import type { Answer, CallOptions } from '../../src/service/requests/call.ts';
+import { serviceError } from './service-error.ts';
+
+export interface PendingCall<Asked, T> {
+  readonly asked: Asked;
+  /**
+   * Calls `beforeSend` of the caller, as a real client does right before it sends a request. If `beforeSend` throws,
+   * the call fails with this error.
+   */
+  send(): void;
+  answer(value: T, sentAtMs?: number): void;
+  fail(error: unknown): void;
+}
+
+interface NewTask {
+  readonly collectorId: string;
+  readonly toVersion: string;
+}
+
+export class FakeUpgradeService implements UpgradeService {
+  readonly posts: PendingCall<NewTask, { readonly taskId: string }>[] = [];
+  readonly taskReads: PendingCall<string, UpgradeTask>[] = [];
+  collectors: readonly Collector[] = [];
+  builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
+  /** True if a list that is requested for a build hides the collectors that run it (section 10.4). */
+  hides = true;
+  /** Maximum `limit` of a request. A larger one is refused. */
+  maxLimit = 10_000;
+  /** Maximum number of rows in a page, even if a request asks for more. */
+  maxPageRows = Number.POSITIVE_INFINITY;
+  latencyMs = 10;
+  /** Errors of the next lists; undefined for success. */
+  readonly failures: (Error | undefined)[] = [];
+  /**
+   * Requested lists: `builds` for the list of builds, and `BUILD OFFSET+LIMIT` for a page of collectors. BUILD is
+   * `latest` if the request names no build.
+   */
+  readonly lists: string[] = [];
+  beforeAnswer: (list: string) => void = () => {};
+  /** Highest number of lists that were in flight at the same time. */
+  maxInFlight = 0;
+  #inFlight = 0;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  createTask(task: NewTask, options: CreateTaskOptions = {}): Promise<Answer<{ readonly taskId: string }>> {
+    return pendingCall(this.posts, task, options);
+  }
+
+  getTask(taskId: string, options: CallOptions = {}): Promise<Answer<UpgradeTask>> {
+    return pendingCall(this.taskReads, taskId, options);
+  }
+
+  listBuilds(options: CallOptions = {}): Promise<Answer<readonly Build[]>> {
+    return this.#list('builds', options, () =>
+      this.builds.map((version, index) => ({ version, latest: index === this.builds.length - 1 })),
+    );
+  }
+
+  listCollectors(query: ListCollectorsQuery, options: CallOptions = {}): Promise<Answer<readonly Collector[]>> {
+    const { toVersion, offset, limit } = query;
+    return this.#list(`${toVersion ?? 'latest'} ${offset}+${limit}`, options, () => {
+      if (toVersion !== undefined && !this.builds.includes(toVersion)) {
+        const serviceCode = 'collector.version.invalid';
+        throw serviceError({ status: 400, serviceCode, message: `there is no build ${toVersion}` });
+      }
+      if (limit > this.maxLimit) throw serviceError({ status: 400, message: 'the limit is too large' });
+      const shown = this.collectors.filter((one) => !this.hides || one.collectorVersion !== toVersion);
+      return shown.slice(offset, offset + Math.min(limit, this.maxPageRows));
+    });
+  }
+
+  async #list<T>(list: string, { signal }: CallOptions, value: () => T): Promise<Answer<T>> {
+    this.lists.push(list);
+    const sentAtMs = this.#clock.monotonic();
+    this.maxInFlight = Math.max(this.maxInFlight, ++this.#inFlight);
+    try {
+      await sleep(this.#clock, this.latencyMs, signal);
+      this.beforeAnswer(list);
+      const failing = this.failures.shift();
+      if (failing) throw failing;
+      return { value: value(), sentAtMs };
+    } finally {
+      this.#inFlight--;
+    }
+  }
+}
+
+/** Adds a call to the list. Resolves when the test answers the call. */
+function pendingCall<Asked, T>(
+  calls: PendingCall<Asked, T>[],
+  asked: Asked,
+  options: CreateTaskOptions,
+): Promise<Answer<T>> {
+  return new Promise((resolve, reject) => {
+    options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
+    calls.push({
+      asked,
+      send: () => {
+        try {
+          options.beforeSend?.();
+        } catch (error) {
+          reject(error);
+        }
+      },
+      answer: (value, sentAtMs = 0) => resolve({ value, sentAtMs }),
+      fail: reject,
+    });
+  });
+}
