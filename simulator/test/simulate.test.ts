@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { HttpsClient } from '../../test/contract/https-client.ts';
-import { type RecordingContext, recordingContext } from '../../test/unit/cli/recording-context.ts';
+import { type RecordingContext, recordingContext } from '../../test/support/recording-context.ts';
 import type { SimulateOptions } from '../options.ts';
 import { simulate } from '../simulate.ts';
 

@@ -10,7 +10,7 @@ import type { Program } from '../e2e/support/program.ts';
 import { oldVersion, targetVersion } from '../e2e/support/simulator.ts';
 import { callApi, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { chart, helm } from '../support/helm.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
+import { recordingContext } from '../support/recording-context.ts';
 
 const deploymentPath = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments/logfleet`;
 const claimPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims/logfleet-exports`;

@@ -18,7 +18,7 @@ import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { CountingMetrics } from '../support/counting-metrics.ts';
 import { type Installation, install, installs, releasedLease } from '../support/installation.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
+import { recordingContext } from '../support/recording-context.ts';
 import { exportOf } from '../unit/export/sample-view.ts';
 
 const kind = 'CollectorVersionPolicy';

@@ -10,7 +10,7 @@ import { packageVersion } from '../../scripts/release/program-folder.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { chart, helm, objectsOf, type RenderedObject, renderChart } from '../support/helm.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
+import { recordingContext } from '../support/recording-context.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -9,7 +9,7 @@ import { volumePlace } from '../e2e/support/exports.ts';
 import { logs, oldVersion } from '../e2e/support/simulator.ts';
 import { createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
+import { recordingContext } from '../support/recording-context.ts';
 
 function environmentOf(manifests: string): Record<string, string> {
   const objects = parseAllDocuments(manifests).map((document) => document.toJS({ maxAliasCount: -1 }));

@@ -14,7 +14,7 @@ import {
 } from '../support/control-plane.ts';
 import { chart, helm } from '../support/helm.ts';
 import { install } from '../support/installation.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
+import { recordingContext } from '../support/recording-context.ts';
 
 const root = join(import.meta.dirname, '../..');
 const rbac = '/apis/rbac.authorization.k8s.io/v1';

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
 import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
 import { controlPlane, createNamespace, kubectl, userFor } from './control-plane.ts';
+import { recordingContext } from './recording-context.ts';
 
 const manifests = join(import.meta.dirname, '../../manifests');
 

@@ -4,8 +4,8 @@ import type { AnyResource } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { pageHtml } from '../../src/cli/ui/page-html.ts';
 import { uiCommand } from '../../src/cli/ui/ui.ts';
-import { MemoryReader } from '../unit/cli/memory-reader.ts';
-import { recordingContext } from '../unit/cli/recording-context.ts';
+import { MemoryReader } from './memory-reader.ts';
+import { recordingContext } from './recording-context.ts';
 
 export interface ShownPage {
   /** Address of the page. */

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fleetCommand } from '../../../src/cli/fleet/fleet.ts';
 import { openFleetPlace } from '../../../src/cli/fleet/fleet-place.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { ServiceWorld, serviceOrigin } from '../../support/service-world.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingContext } from '../../unit/cli/recording-context.ts';
 import { secret } from './plan-run.ts';
 
 const [older, newer, unused] = ['19.100-1', '19.200-1', '19.50-1'] as const;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { nowhere, type OpenPlace } from '../../../src/cli/plan/plan-place.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { ServiceWorld, serviceOrigin } from '../../support/service-world.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingContext } from '../../unit/cli/recording-context.ts';
 
 export const secret = `
 apiVersion: v1

@@ -7,8 +7,8 @@ import { parse } from 'yaml';
 import { escapeMarkdown } from '../../../src/cli/plan/plan-markdown.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { serviceOrigin } from '../../support/service-world.ts';
-import { recordingContext } from '../../unit/cli/recording-context.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;

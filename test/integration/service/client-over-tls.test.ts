@@ -12,9 +12,8 @@ import { SecretText } from '../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../../src/service/connect.ts';
-import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
-import type { PageRow } from '../../../src/service/pages/page-row.ts';
 import { type Certificate, connectProxy, selfSigned } from '../../support/loopback.ts';
+import { RecordingReceiver } from '../../support/recording-receiver.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 
 const key = { namespace: 'logging', name: 'log-service' };
@@ -110,26 +109,20 @@ describe('pages of messages over TLS', () => {
   }
 
   /** Slow receiver of rows, which accepts one row in each turn of the event loop. */
-  class SlowSink implements RowReceiver {
-    readonly ids: string[] = [];
-
-    row({ messageId }: PageRow): void {
-      this.ids.push(messageId);
-    }
-
+  class SlowReceiver extends RecordingReceiver {
     drained(): Promise<void> {
       return new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  test('arrive completely at a slow sink, and the job is deleted', async () => {
-    const sink = new SlowSink();
+  test('arrive completely at a slow receiver, and the job is deleted', async () => {
+    const receiver = new SlowReceiver();
     {
       await using job = await openJob();
-      await job.readMessages({ offset: 0, receiver: sink });
+      await job.readMessages({ offset: 0, receiver });
     }
-    expect(sink.ids).toHaveLength(3_000);
-    expect(new Set(sink.ids).size).toBe(3_000);
+    expect(receiver.ids).toHaveLength(3_000);
+    expect(new Set(receiver.ids).size).toBe(3_000);
     expect(model.counters().jobsActive).toBe(0);
   });
 
@@ -140,11 +133,11 @@ describe('pages of messages over TLS', () => {
       { faults: { cut: { kind: 'truncate', operations: ['listMessages'], nth: [1, 2, 3] } } },
       server.nowMs(),
     );
-    const sink = new SlowSink();
-    await job.readMessages({ offset: 0, receiver: sink });
+    const receiver = new SlowReceiver();
+    await job.readMessages({ offset: 0, receiver });
     model.patch({ faults: null }, server.nowMs());
-    expect(sink.ids).toHaveLength(3_000);
-    expect(new Set(sink.ids).size).toBe(3_000);
+    expect(receiver.ids).toHaveLength(3_000);
+    expect(new Set(receiver.ids).size).toBe(3_000);
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);

@@ -7,8 +7,8 @@ import { findSwitch, type OperatorSwitch } from '../../../src/cli/person/cluster
 import { pauseAllCommand } from '../../../src/cli/person/pause.ts';
 import { ApiClient } from '../../../src/host/kubernetes/api-client.ts';
 import { MemoryApiServer } from '../../support/memory-api-server.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingContext } from './recording-context.ts';
 
 const configMaps = (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps`;
 const settings = (namespace: string) => `${configMaps(namespace)}/logfleet-settings`;

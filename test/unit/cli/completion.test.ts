@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 
 async function script(shell: string): Promise<string> {
   const context = recordingContext();

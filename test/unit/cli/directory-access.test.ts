@@ -11,8 +11,8 @@ import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
 
 import { readRequests } from '../../../src/host/directory/requests.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingContext } from './recording-context.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
 
 const kind = 'CollectorVersionPolicy';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExportOptions } from '../../../src/cli/command/options.ts';
 import { fixedRangeFlags, flagManifest, type GivenSecret, sinkOf } from '../../../src/cli/export/export-manifest.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 
 let directory: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
 
 const uid = '3f0c8e52-7f1c-4a3e-9d6b-0a1b2c3d4e5f';

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { GetOptions } from '../../../src/cli/command/options.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
+import { MemoryReader } from '../../support/memory-reader.ts';
+import { recordingContext, shownOn, type Terminal } from '../../support/recording-context.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
-import { MemoryReader } from './memory-reader.ts';
-import { recordingContext, shownOn, type Terminal } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy, stagedStatus } from './sample-policy.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';
+import { recordingOutput, shownOn, type Terminal } from '../../support/recording-context.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingOutput, shownOn, type Terminal } from './recording-context.ts';
 import { exportingStatus, sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 

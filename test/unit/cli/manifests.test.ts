@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 
 interface PrintedManifest {
   readonly kind: string;

@@ -6,8 +6,8 @@ import type { VersionOptions } from '../../../src/cli/command/options.ts';
 import { namesCluster, printOperatorVersions } from '../../../src/cli/resources/operator-version.ts';
 import { ApiClient } from '../../../src/host/kubernetes/api-client.ts';
 import { MemoryApiServer } from '../../support/memory-api-server.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingContext } from './recording-context.ts';
 
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 

@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import type { AnyResource } from '../../../src/api/kinds.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { resumeStep } from '../../../src/cli/render/next-steps.ts';
-import { MemoryReader } from './memory-reader.ts';
-import { recordingContext } from './recording-context.ts';
+import { MemoryReader } from '../../support/memory-reader.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
 

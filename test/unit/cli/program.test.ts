@@ -13,7 +13,7 @@ import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-requ
 import { runProgram } from '../../../src/cli/program.ts';
 import { runCommand } from '../../../src/cli/run/run.ts';
 import { validateCommand } from '../../../src/cli/validate.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 
 vi.mock('../../../src/cli/run/run.ts', () => ({ runCommand: vi.fn(async () => 0) }));
 vi.mock('../../../simulator/simulate.ts', () => ({ simulate: vi.fn(async () => {}) }));

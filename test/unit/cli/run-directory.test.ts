@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { runOnDirectories } from '../../../src/cli/run/run-directory.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 
 const secret = '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "log-service", "namespace": "logging"}}';
 

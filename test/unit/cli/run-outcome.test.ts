@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { resumeAllStep } from '../../../src/cli/render/next-steps.ts';
 import { hasFailed, isExported, isStalled, showOutcome } from '../../../src/cli/run/run-outcome.ts';
-import { recordingOutput, type Terminal } from './recording-context.ts';
+import { recordingOutput, type Terminal } from '../../support/recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { samplePolicy } from './sample-policy.ts';
 

@@ -5,8 +5,8 @@ import { showHost } from '../../../src/cli/live/live-operator.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';
 import type { DirectoryHost } from '../../../src/host/directory/directory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
+import { recordingOutput } from '../../support/recording-context.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { recordingOutput } from './recording-context.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 
 /** Starts a run on a directory with one policy. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';
-import { recordingContext } from './recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const policy = (name: string, version = '19.500-1') => `apiVersion: logfleet.dev/v1alpha1

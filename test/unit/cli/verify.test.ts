@@ -12,8 +12,8 @@ import { type ComparableFigure, comparableFigures } from '../../../src/destinati
 import { type Manifest, manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { type ProofLevel, proofRangesOf } from '../../../src/destination/proof-range.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs } from '../destination/sample-export.ts';
-import { recordingContext } from './recording-context.ts';
 
 let directory: string;
 let manifest: Manifest;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { renderSvg } from '../../../demo/screen-svg.ts';
 import { TerminalScreen, textOf } from '../../../demo/terminal-screen.ts';
 import { Screen } from '../../../src/cli/render/screen.ts';
-import { recordingOutput } from '../cli/recording-context.ts';
+import { recordingOutput } from '../../support/recording-context.ts';
 
 function shown(text: string): readonly string[] {
   const screen = new TerminalScreen();

@@ -19,8 +19,8 @@ import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { definitionOf } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { testWriter } from '../../support/memory-exports.ts';
+import { emptyRecord, ScriptedSearch } from '../../support/scripted-search.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
-import { emptyRecord, ScriptedSearch } from './scripted-search.ts';
 
 const hourMs = 3_600_000;
 const fromMs = Date.UTC(2026, 9, 1);

@@ -4,7 +4,7 @@ import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { StoredExport } from '../../../src/export/work/stored-export.ts';
 import { definitionOf } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { emptyRecord } from './scripted-search.ts';
+import { emptyRecord } from '../../support/scripted-search.ts';
 
 const definition = definitionOf();
 

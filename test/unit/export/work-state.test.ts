@@ -11,7 +11,7 @@ import {
   type WorkState,
 } from '../../../src/export/work/work-state.ts';
 import type { StoredManifest } from '../../../src/export/work/work-view.ts';
-import { emptyRecord } from './scripted-search.ts';
+import { emptyRecord } from '../../support/scripted-search.ts';
 
 const never = Number.POSITIVE_INFINITY;
 const tidyDelayMs = 16 * 60_000;

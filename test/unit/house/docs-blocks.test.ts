@@ -15,7 +15,7 @@ import {
   type DocsCommand,
   programCalls,
 } from '../../support/docs-commands.ts';
-import { recordingContext } from '../cli/recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { readText } from './source-file.ts';
 
 /**

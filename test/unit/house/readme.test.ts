@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { blockCommands } from '../../support/docs-commands.ts';
-import { recordingContext } from '../cli/recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { readText } from './source-file.ts';
 
 const readme = readText('README.md');

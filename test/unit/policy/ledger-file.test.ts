@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
 import { type Entry, type EntryChange, Ledger } from '../../../src/policy/ledger/ledger.ts';
 import { LedgerFile } from '../../../src/policy/ledger/ledger-file.ts';
+import { MemoryLedgerStore, owner } from '../../support/memory-ledger-store.ts';
 import { endedEntry, entry, epochMs, header, newerVersion, openEntry, stageRecord, target } from './builders.ts';
-import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
 const change = (one: Entry): EntryChange => ({ collectorId: one.collectorId, entry: one });
 const forget = (collectorId: string): EntryChange => ({ collectorId, entry: undefined });

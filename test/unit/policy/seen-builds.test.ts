@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';
-import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
+import { MemoryLedgerStore, owner } from '../../support/memory-ledger-store.ts';
 
 function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string) => boolean = () => true) {
   const seen = new SeenBuilds(store, owner);

@@ -7,9 +7,9 @@ import { isoTime } from '../../../src/controller/status-text.ts';
 import type { Host } from '../../../src/host/host.ts';
 import { describeVerdict, type Essentials } from '../../../src/policy/status/describe.ts';
 import { StatusPublisher } from '../../../src/policy/status/status-publisher.ts';
+import { owner } from '../../support/memory-ledger-store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { policy, settings, target } from './builders.ts';
-import { owner } from './memory-ledger-store.ts';
 
 const { statusIntervalMs } = settings;
 

@@ -1,5 +1,4 @@
 /** Tests that the verification of a schedule reports each change of its records, manifests and files. */
-
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +17,7 @@ import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerificationOptions, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
 
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { recordingContext } from '../cli/recording-context.ts';
+import { recordingContext } from '../../support/recording-context.ts';
 import { hourMs, identity, recordOf, startMs } from '../destination/sample-export.ts';
 
 const layout = ScheduleLayout.of('errors');

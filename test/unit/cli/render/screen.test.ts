@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Screen } from '../../../../src/cli/render/screen.ts';
-import { recordingOutput, shownOn } from '../recording-context.ts';
+import { recordingOutput, shownOn } from '../../../support/recording-context.ts';
 
 describe('Screen', () => {
   it('draws in place, also when the block shrinks', () => {

@@ -9,9 +9,9 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { runProgram } from '../../../../src/cli/program.ts';
 import { refusalOf } from '../../../../src/cli/ui/page-server.ts';
 import { uiCommand } from '../../../../src/cli/ui/ui.ts';
+import { MemoryReader } from '../../../support/memory-reader.ts';
+import { type RecordingContext, recordingContext } from '../../../support/recording-context.ts';
 import { exampleResources, shownResource } from '../../../support/shown-resources.ts';
-import { MemoryReader } from '../memory-reader.ts';
-import { type RecordingContext, recordingContext } from '../recording-context.ts';
 
 let reader: MemoryReader;
 let context: RecordingContext;

@@ -6,8 +6,8 @@ import { ClusterReader } from '../../../../src/cli/resources/cluster-access.ts';
 import { uiCommand } from '../../../../src/cli/ui/ui.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { MemoryApiServer } from '../../../support/memory-api-server.ts';
+import { recordingContext } from '../../../support/recording-context.ts';
 import { exampleResources } from '../../../support/shown-resources.ts';
-import { recordingContext } from '../recording-context.ts';
 
 test('logfleet ui only lists and watches the three kinds, in its namespace', async () => {
   const server = new MemoryApiServer({ clock: systemClock, random: seededRandom(1) });

@@ -6,10 +6,10 @@ import { RequestBudget } from '../../../../src/service/budget/request-budget.ts'
 import type { KeyBudget, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import { JobPolls } from '../../../../src/service/jobs/job-polls.ts';
 import type { OpenJob, StatusOptions } from '../../../../src/service/jobs/search-service.ts';
+import { failure, running } from '../../../support/fake-job.ts';
 import { randomRuns } from '../../../support/random-runs.ts';
 import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
-import { failure, running } from '../jobs/fake-job.ts';
 import { type Fate, Wire } from './wire.ts';
 
 const workClasses = ['pageRead', 'taskCreation', 'taskStatus', 'listing', 'jobCreation', 'jobCare'] as const;

@@ -1,9 +1,9 @@
 /** Tests the cookies of a search job (sections 5.1, 5.3 and 10.2). */
 import { describe, expect, test } from 'vitest';
 import { JobCookies } from '../../../../src/service/requests/job-session.ts';
+import type { TransportStep } from '../../../support/scripted-transport.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { calls, good, harness, home, settled } from '../requests/harness.ts';
-import type { TransportStep } from '../requests/scripted-transport.ts';
 
 const jobs = new URL(`${home}/v1/search/jobs`);
 const job = new URL(`${home}/v1/search/jobs/A1/messages?offset=0&limit=1`);

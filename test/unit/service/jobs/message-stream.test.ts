@@ -1,8 +1,9 @@
 /** Tests how the client reads result pages of messages (section 4.3 of the service's specification, B2, B3). */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
-import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../requests/harness.ts';
-import type { AnswerStep, TransportStep } from '../requests/scripted-transport.ts';
+import { RecordingReceiver } from '../../../support/recording-receiver.ts';
+import type { AnswerStep, TransportStep } from '../../../support/scripted-transport.ts';
+import { failureOf, good, goodBodies, harness, messages, settled } from '../requests/harness.ts';
 
 const page = (more: Partial<AnswerStep> = {}): AnswerStep => ({
   kind: 'answer',
@@ -14,7 +15,7 @@ const query = { offset: 20, limit: 100 };
 
 test('rows are passed on unchanged while the page still arrives', async () => {
   const { clock, job } = harness([page({ pieceBytes: 1_000, pieceMs: 100 })]);
-  const log = new RowLog();
+  const log = new RecordingReceiver();
   const reading = job.listMessages(query, log);
   await clock.advance(500);
   expect(log.rows.length).toBeGreaterThan(10);
@@ -44,7 +45,7 @@ describe('time limits', () => {
 
   test.each(limits)('%s', async (_name, step, atMs, leastRows) => {
     const world = harness([step]);
-    const log = new RowLog();
+    const log = new RecordingReceiver();
     const error = await failureOf(world, world.job.listMessages(query, log));
     expect(error).toMatchObject({ code: 'service.timeout', effect: 'none', handling: { kind: 'backoff' } });
     expect(world.clock.monotonic()).toBe(atMs);
@@ -55,12 +56,14 @@ describe('time limits', () => {
 
   test('shorter pauses between chunks are accepted', async () => {
     const { clock, job } = harness([page({ pieceBytes: 2_500, pieceMs: 9_000 })]);
-    expect(await settled(clock, job.listMessages(query, new RowLog()))).toMatchObject({ value: { rows: 100 } });
+    expect(await settled(clock, job.listMessages(query, new RecordingReceiver()))).toMatchObject({
+      value: { rows: 100 },
+    });
   });
 });
 
 /** Sink that accepts `most` rows, and then blocks until the test calls `open`. */
-class BlockingSink extends RowLog {
+class BlockingSink extends RecordingReceiver {
   most: number;
   #opened = Promise.withResolvers<void>();
 
@@ -111,7 +114,7 @@ describe('a sink that accepts no more data (B3)', () => {
   test('does not count as silence of the service', async () => {
     const body = messages(20, 100);
     const { clock, job } = harness([page({ body, pieceBytes: Math.ceil(body.length / 4), pieceMs: 9_000 })]);
-    const log = new RowLog();
+    const log = new RecordingReceiver();
     const drained = () => new Promise<void>((resolve) => void clock.after(4_900, resolve));
     const reading = job.listMessages(query, Object.assign(log, { drained }));
     expect(await settled(clock, reading)).toMatchObject({ value: { rows: 100 } });
@@ -123,7 +126,7 @@ describe('a sink that accepts no more data (B3)', () => {
     const fault = new Error('the disk is full');
     const reading = world.job.listMessages(
       query,
-      Object.assign(new RowLog(), { drained: () => Promise.reject(fault) }),
+      Object.assign(new RecordingReceiver(), { drained: () => Promise.reject(fault) }),
     );
     expect(await settled(world.clock, reading)).toBe(fault);
     expect(world.budget).toMatchObject({ open: 0, ends: [{ kind: 'abandoned' }] });
@@ -150,7 +153,7 @@ test.each([
   'a page that %s keeps its rows and is not requested again',
   async (_name, more, outcome, end) => {
     const world = harness([page(more)]);
-    const log = new RowLog();
+    const log = new RecordingReceiver();
     const error = await failureOf(world, world.job.listMessages(query, log));
     expect(error.code).toBe(`service.${outcome}`);
     expect(log.ids.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => String(20 + index)));
@@ -161,7 +164,7 @@ test.each([
 
 test('a spurious 401 before the first row is retried (10.1)', async () => {
   const { clock, job, transport } = harness([{ kind: 'answer', status: 401 }, page()]);
-  const log = new RowLog();
+  const log = new RecordingReceiver();
   expect(await settled(clock, job.listMessages(query, log))).toMatchObject({ value: { rows: 100 } });
   expect(transport.written).toHaveLength(2);
   expect(transport.written[1]?.headers.cookie).toBe('SESSION=canary-cookie');
@@ -170,7 +173,7 @@ test('a spurious 401 before the first row is retried (10.1)', async () => {
 test('the head of a page keeps the job alive and shows the budget the delay of the path', async () => {
   const { clock, job, budget } = harness([page({ afterMs: 300, pieceBytes: 1_000, pieceMs: 1_000 })]);
   await clock.advance(1_000);
-  const reading = job.listMessages(query, new RowLog());
+  const reading = job.listMessages(query, new RecordingReceiver());
   await clock.advance(299);
   expect([job.heardAtMs, budget.heardAtMs]).toEqual([-60_000, []]);
   await clock.advance(1);
@@ -183,7 +186,7 @@ test('the head of a page keeps the job alive and shows the budget the delay of t
 test('an abort inside a page cancels it, and its slot stays occupied (B2)', async () => {
   const world = harness([page({ pieceBytes: 1_000, pieceMs: 100 })]);
   const controller = new AbortController();
-  const log = new RowLog();
+  const log = new RecordingReceiver();
   const reading = world.job.listMessages(query, log, { signal: controller.signal });
   world.clock.after(450, () => controller.abort(new Error('closed')));
   expect(await failureOf(world, reading)).toMatchObject({ code: 'service.abandoned', effect: 'none' });
@@ -204,8 +207,10 @@ test('warnings of pages do not contain the notice about cookies', async () => {
       body: withWarning(goodBodies.listRecords, 'Some records are estimates.'),
     } as TransportStep,
   ]);
-  expect(await settled(clock, job.listMessages(query, new RowLog()))).toMatchObject({ value: { warning: undefined } });
-  expect(await settled(clock, job.listMessages(query, new RowLog()))).toMatchObject({
+  expect(await settled(clock, job.listMessages(query, new RecordingReceiver()))).toMatchObject({
+    value: { warning: undefined },
+  });
+  expect(await settled(clock, job.listMessages(query, new RecordingReceiver()))).toMatchObject({
     value: { warning: 'Some messages are too old.' },
   });
   expect(await settled(clock, job.listRecords({ offset: 0, limit: 5 }))).toMatchObject({

@@ -4,9 +4,10 @@
  */
 import { describe, expect, test } from 'vitest';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
+import { done, FakeJob, FakePermit, failure, firstIds, order, serve } from '../../../support/fake-job.ts';
+import { RecordingReceiver } from '../../../support/recording-receiver.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { settled } from '../requests/harness.ts';
-import { done, FakeJob, FakePermit, failure, Ids, order, serve, upTo } from './fake-job.ts';
 
 async function finished(messageCount: number) {
   const clock = new VirtualClock();
@@ -14,7 +15,7 @@ async function finished(messageCount: number) {
   fake.status = () => ({ ...done(messageCount), recordCount: messageCount });
   const job = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
   await clock.advance(2_000);
-  return { clock, fake, job, log: new Ids() };
+  return { clock, fake, job, log: new RecordingReceiver() };
 }
 
 const offsets = (fake: FakeJob) => fake.queries.map(({ offset }) => offset);
@@ -23,7 +24,7 @@ test('full pages of ten thousand rows need no further requests', async () => {
   const { clock, fake, job, log } = await finished(25_000);
   fake.page = serve(25_000);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(25_000);
-  expect(log.ids).toEqual(upTo(25_000));
+  expect(log.ids).toEqual(firstIds(25_000));
   expect(fake.queries).toEqual([0, 10_000, 20_000].map((offset) => ({ offset, limit: 10_000 })));
 });
 
@@ -37,7 +38,7 @@ test('a short page is followed by a page that begins after the received rows', a
   const { clock, fake, job, log } = await finished(1_000);
   fake.page = serve(1_000, 400);
   expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
-  expect(log.ids).toEqual(upTo(1_000));
+  expect(log.ids).toEqual(firstIds(1_000));
   expect(offsets(fake)).toEqual([0, 400, 800]);
 });
 
@@ -76,7 +77,7 @@ describe('a page that breaks off', () => {
     };
     const startMs = clock.monotonic();
     expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
-    expect(log.ids).toEqual(upTo(1_000));
+    expect(log.ids).toEqual(firstIds(1_000));
     expect(clock.monotonic()).toBe(startMs);
   });
 
@@ -101,7 +102,7 @@ describe('a page that breaks off', () => {
       return serve(100, 7)(query, receiver);
     };
     expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(100);
-    expect(log.ids).toEqual(upTo(100));
+    expect(log.ids).toEqual(firstIds(100));
   });
 
   test('with Retry-After waits for that time', async () => {
@@ -139,7 +140,7 @@ describe('an empty page, while the job counts more', () => {
     let turn = 0;
     fake.page = (query, receiver) => (turn++ % 3 === 2 ? serve(100, 40)(query, receiver) : 0);
     expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(100);
-    expect(log.ids).toEqual(upTo(100));
+    expect(log.ids).toEqual(firstIds(100));
   });
 
   test('ends with an error about missing rows, never as the end of the results', async () => {
@@ -150,7 +151,7 @@ describe('an empty page, while the job counts more', () => {
       reason: 'ResultsMissing',
       message: expect.stringContaining('100 results'),
     });
-    expect(log.ids).toEqual(upTo(60));
+    expect(log.ids).toEqual(firstIds(60));
     expect(offsets(fake)).toEqual([0, 60, 60, 60, 60, 60, 60]);
   });
 });
@@ -161,7 +162,7 @@ describe('a sink that accepts no more data', () => {
     fake.page = serve(30, 10);
     let full = Promise.withResolvers<void>();
     let isFull = true;
-    const log = Object.assign(new Ids(), { drained: () => (isFull ? full.promise : undefined) });
+    const log = Object.assign(new RecordingReceiver(), { drained: () => (isFull ? full.promise : undefined) });
     const reading = job.readMessages({ offset: 0, receiver: log });
     await clock.advance(60_000);
     expect(fake.queries).toHaveLength(0);
@@ -175,7 +176,7 @@ describe('a sink that accepts no more data', () => {
     const { clock, fake, job } = await finished(30);
     let isFull = false;
     let emptied = Promise.withResolvers<void>();
-    const log = Object.assign(new Ids(), { drained: () => (isFull ? emptied.promise : undefined) });
+    const log = Object.assign(new RecordingReceiver(), { drained: () => (isFull ? emptied.promise : undefined) });
     fake.page = (query, receiver) => {
       const rows = serve(30, 10)(query, receiver);
       if (query.offset !== 10) return rows;
@@ -189,14 +190,14 @@ describe('a sink that accepts no more data', () => {
     emptied.resolve();
     emptied = Promise.withResolvers();
     expect(await settled(clock, reading)).toBe(30);
-    expect(log.ids).toEqual(upTo(30));
+    expect(log.ids).toEqual(firstIds(30));
     expect(offsets(fake)).toEqual([0, 10, 20]);
   });
 
   test('is not awaited after an abort', async () => {
     const { clock, job, fake } = await finished(30);
     const controller = new AbortController();
-    const log = Object.assign(new Ids(), { drained: () => new Promise<void>(() => {}) });
+    const log = Object.assign(new RecordingReceiver(), { drained: () => new Promise<void>(() => {}) });
     const reading = job.readMessages({ offset: 0, receiver: log, signal: controller.signal });
     clock.after(5, () => controller.abort(new Error('enough')));
     expect(await settled(clock, reading)).toMatchObject({ message: 'enough' });
@@ -205,13 +206,13 @@ describe('a sink that accepts no more data', () => {
 });
 
 describe('records', () => {
-  const record = (index: number) => new Map([['n', String(index)]]);
+  const record = (id: string) => new Map([['n', id]]);
 
   test('arrive page by page, each after the one before was accepted', async () => {
     const { clock, fake, job } = await finished(25);
     fake.records = ({ offset, limit }) => ({
       fields: [],
-      records: upTo(25)
+      records: firstIds(25)
         .slice(offset, offset + Math.min(limit, 10))
         .map(record),
       warning: 'estimates',
@@ -232,7 +233,7 @@ describe('records', () => {
       await settle();
     }
     expect(await settled(clock, reading)).toBe(25);
-    expect(taken).toEqual(upTo(25).map(String));
+    expect(taken).toEqual(firstIds(25));
     expect(offsets(fake)).toEqual([0, 10, 20]);
     expect(job.progress.warnings).toEqual(['estimates']);
   });
@@ -241,7 +242,7 @@ describe('records', () => {
     const { clock, fake, job } = await finished(20);
     fake.records = ({ offset }) => ({
       fields: [],
-      records: upTo(20)
+      records: firstIds(20)
         .slice(offset, offset + 10)
         .map(record),
       warning: undefined,

@@ -8,10 +8,11 @@ import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts'
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
 import { SearchJobs } from '../../../../src/service/jobs/search-jobs.ts';
 import type { JobStatus } from '../../../../src/service/jobs/search-service.ts';
+import { done, FakeJob, FakePermit, failure, order, running, serve } from '../../../support/fake-job.ts';
 import { RecordingLogger } from '../../../support/recording-logger.ts';
+import { RecordingReceiver } from '../../../support/recording-receiver.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { settled } from '../requests/harness.ts';
-import { done, FakeJob, FakePermit, failure, Ids, order, running, serve } from './fake-job.ts';
 
 function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   const clock = new VirtualClock();
@@ -88,7 +89,7 @@ describe('the schedule of status requests (B4)', () => {
   test('a finished job needs only keep-alives, which answered pages postpone', async () => {
     const { clock, fake, job } = world(() => done(4));
     fake.page = serve(4, 1);
-    const log = new Ids();
+    const log = new RecordingReceiver();
     await clock.advance(10_000);
     await job.readMessages({ offset: 0, total: 1, receiver: log });
     await clock.advance(11_000);
@@ -104,7 +105,7 @@ describe('the schedule of status requests (B4)', () => {
   test('pages do not postpone a status request of an unfinished job', async () => {
     const { clock, fake, job } = world(() => ({ ...running, messageCount: 50 }));
     fake.page = serve(50, 1);
-    const log = new Ids();
+    const log = new RecordingReceiver();
     for (let row = 0; row < 22; row++) {
       await clock.advance(1_000);
       await job.readMessages({ offset: row, total: row + 1, receiver: log });
@@ -351,10 +352,12 @@ describe('an end caused by the service', () => {
         options?.signal?.addEventListener('abort', () => reject(failure('abandoned')));
       });
     await clock.advance(2_000);
-    const reading = job.readMessages({ offset: 0, receiver: new Ids() });
+    const reading = job.readMessages({ offset: 0, receiver: new RecordingReceiver() });
     fake.status = () => ({ ...running, state: 'cancelled' });
     expect(await settled(clock, reading)).toMatchObject({ code: 'job.cancelled' });
-    await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toMatchObject({ code: 'job.cancelled' });
+    await expect(job.readMessages({ offset: 0, receiver: new RecordingReceiver() })).rejects.toMatchObject({
+      code: 'job.cancelled',
+    });
   });
 
   test('leaves the results unread and keeps the last status', async () => {
@@ -365,7 +368,7 @@ describe('an end caused by the service', () => {
     };
     await clock.advance(12_000);
     expect(await job.whenFinished()).toMatchObject({ messageCount: 10 });
-    await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toMatchObject({
+    await expect(job.readMessages({ offset: 0, receiver: new RecordingReceiver() })).rejects.toMatchObject({
       code: 'service.jobGone',
     });
   });
@@ -426,7 +429,7 @@ describe('closing', () => {
       new Promise((_resolve, reject) => {
         options?.signal?.addEventListener('abort', () => reject(failure('abandoned')));
       });
-    const reading = job.readMessages({ offset: 0, receiver: new Ids() });
+    const reading = job.readMessages({ offset: 0, receiver: new RecordingReceiver() });
     const closing = job.close();
     expect(await settled(clock, reading)).toMatchObject({ code: 'job.closed' });
     await closing;
@@ -450,7 +453,7 @@ describe('an error of the caller', () => {
         },
       });
       expect(await settled(clock, job.whenFinished())).toBe(thrown);
-      await expect(job.readMessages({ offset: 0, receiver: new Ids() })).rejects.toBe(thrown);
+      await expect(job.readMessages({ offset: 0, receiver: new RecordingReceiver() })).rejects.toBe(thrown);
       await job.close();
       expect([fake.deletions, permit.endedAtMs]).toEqual([1, 2_000]);
     },

@@ -7,14 +7,14 @@ import { SecretText } from '../../../../src/base/secret-text.ts';
 import { ServiceClient } from '../../../../src/service/client.ts';
 import type { CreateTaskOptions } from '../../../../src/service/collectors/upgrade-service.ts';
 import { JobClient } from '../../../../src/service/jobs/job-client.ts';
-import type { JobOrder, OpenJob, RowReceiver } from '../../../../src/service/jobs/search-service.ts';
-import type { PageRow } from '../../../../src/service/pages/page-row.ts';
+import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import { Exchange, type ExchangeOptions } from '../../../../src/service/requests/exchange.ts';
 import { JobSession } from '../../../../src/service/requests/job-session.ts';
 import type { Operation } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';
+import { RecordingReceiver } from '../../../support/recording-receiver.ts';
+import { RecordingBudget, ScriptedTransport, type TransportStep } from '../../../support/scripted-transport.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
-import { RecordingBudget, ScriptedTransport, type TransportStep } from './scripted-transport.ts';
 
 export const home = 'https://service.test/api';
 export const accessKey = 'canary-key';
@@ -62,22 +62,12 @@ export const order: JobOrder = {
   toMs: 1_788_003_600_000,
 };
 
-export class RowLog implements RowReceiver {
-  readonly rows: string[] = [];
-  readonly ids: string[] = [];
-
-  row(row: PageRow): void {
-    this.rows.push(Buffer.from(row.bytes).toString('utf8'));
-    this.ids.push(row.messageId);
-  }
-}
-
 export const calls: {
   readonly [O in Operation]: (harness: Harness, options?: CreateTaskOptions) => Promise<unknown>;
 } = {
   createJob: ({ client }, options) => client.createJob(order, options),
   getJob: ({ job }, options) => job.getStatus(options),
-  listMessages: ({ job }, options) => job.listMessages({ offset: 20, limit: 100 }, new RowLog(), options),
+  listMessages: ({ job }, options) => job.listMessages({ offset: 20, limit: 100 }, new RecordingReceiver(), options),
   listRecords: ({ job }, options) => job.listRecords({ offset: 0, limit: 10_000 }, options),
   deleteJob: ({ job }, options) => job.delete(options),
   listCollectors: ({ client }, options) =>

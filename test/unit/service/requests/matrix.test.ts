@@ -5,8 +5,8 @@ import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import { jobOperations, type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';
 import { ClientWorld, firstCollector } from '../../../support/client-world.ts';
+import { RecordingReceiver } from '../../../support/recording-receiver.ts';
 import { secondOrigin } from '../../../support/service-world.ts';
-import { RowLog } from './harness.ts';
 
 async function prepared() {
   const world = new ClientWorld({ search: { duration: '1s', keepAlive: '10m' } });
@@ -24,7 +24,7 @@ type Prepared = Awaited<ReturnType<typeof prepared>>;
 const calls: { readonly [O in Operation]: (prepared: Prepared) => Promise<unknown> } = {
   createJob: ({ world }) => world.client.createJob(world.order),
   getJob: ({ job }) => job.getStatus(),
-  listMessages: ({ job }) => job.listMessages({ offset: 0, limit: 100 }, new RowLog()),
+  listMessages: ({ job }) => job.listMessages({ offset: 0, limit: 100 }, new RecordingReceiver()),
   listRecords: ({ job }) => job.listRecords({ offset: 0, limit: 100 }),
   deleteJob: ({ job }) => job.delete(),
   listCollectors: ({ world }) => world.client.listCollectors({ toVersion: '19.500-1', offset: 0, limit: 50 }),

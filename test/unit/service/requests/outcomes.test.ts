@@ -4,19 +4,9 @@ import { type Operation, operations } from '../../../../src/service/requests/ope
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
 import { jobRefusals, pageRefusals, taskRefusals } from '../../../../src/service/requests/service-code.ts';
 import { toServiceError } from '../../../../src/service/requests/service-failure.ts';
-import {
-  accessKey,
-  calls,
-  failureOf,
-  failureOn,
-  good,
-  goodBodies,
-  type Harness,
-  harness,
-  RowLog,
-  settled,
-} from './harness.ts';
-import type { TransportStep } from './scripted-transport.ts';
+import { RecordingReceiver } from '../../../support/recording-receiver.ts';
+import type { TransportStep } from '../../../support/scripted-transport.ts';
+import { accessKey, calls, failureOf, failureOn, good, goodBodies, type Harness, harness, settled } from './harness.ts';
 
 const html = '<html><body>Bad gateway</body></html>';
 const refusal = (code: string): TransportStep => ({
@@ -105,7 +95,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
     outcome === 'heldUp'
       ? world.job.listMessages(
           { offset: 0, limit: 10 },
-          Object.assign(new RowLog(), { drained: () => new Promise<void>(() => {}) }),
+          Object.assign(new RecordingReceiver(), { drained: () => new Promise<void>(() => {}) }),
         )
       : calls[operation](world);
   const error = await failureOf(world, call);

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import type { Answer } from '../../../../src/service/requests/call.ts';
 import { jobOperations, type Operation } from '../../../../src/service/requests/operation.ts';
+import type { TransportStep } from '../../../support/scripted-transport.ts';
 import { calls, failureOn, good, harness, jobCookie, settled } from './harness.ts';
-import type { TransportStep } from './scripted-transport.ts';
 
 const jobPath = '/api/v1/search/jobs/A1%2FB2';
 const orderBody =

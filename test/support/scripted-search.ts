@@ -1,5 +1,5 @@
 /** Fake searches for the intervals of an export. A test decides when and how each search ends. */
-import type { CommitRecord } from '../../../src/destination/commit-record.ts';
+import type { CommitRecord } from '../../src/destination/commit-record.ts';
 import type {
   JobView,
   OpenedJob,
@@ -7,8 +7,8 @@ import type {
   SearchOutcome,
   SearchTools,
   StopReason,
-} from '../../../src/export/search/search-tools.ts';
-import type { Search } from '../../../src/export/work/running-searches.ts';
+} from '../../src/export/search/search-tools.ts';
+import type { Search } from '../../src/export/work/running-searches.ts';
 
 export class ScriptedSearch implements Search {
   readonly segment: number;

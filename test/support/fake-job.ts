@@ -1,6 +1,6 @@
 /** Fake search job. A test can replace each of its operations. */
-import type { Clock } from '../../../../src/base/clock.ts';
-import type { JobPermit } from '../../../../src/service/budget/job-admission.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { JobPermit } from '../../src/service/budget/job-admission.ts';
 import type {
   JobOrder,
   JobStatus,
@@ -10,12 +10,11 @@ import type {
   RecordPage,
   RowReceiver,
   StatusOptions,
-} from '../../../../src/service/jobs/search-service.ts';
-import { parseJson } from '../../../../src/service/json/exact-json.ts';
-import type { PageRow } from '../../../../src/service/pages/page-row.ts';
-import type { Answer, CallOptions } from '../../../../src/service/requests/call.ts';
-import type { Effect, Outcome } from '../../../../src/service/requests/outcome.ts';
-import { serviceError } from '../../../support/service-error.ts';
+} from '../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../src/service/pages/page-row.ts';
+import type { Answer, CallOptions } from '../../src/service/requests/call.ts';
+import type { Effect, Outcome } from '../../src/service/requests/outcome.ts';
+import { serviceError } from './service-error.ts';
 
 export const order: JobOrder = { query: 'x', fromMs: 0, toMs: 100_000 };
 
@@ -134,12 +133,5 @@ export function serve(total: number, most = 10_000) {
   };
 }
 
-export class Ids implements RowReceiver {
-  readonly ids: number[] = [];
-
-  row(row: PageRow): void {
-    this.ids.push(Number((parseJson(Buffer.from(row.bytes).toString()) as { _messageid: string })._messageid));
-  }
-}
-
-export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+/** Returns the ids of the first `count` rows. */
+export const firstIds = (count: number) => Array.from({ length: count }, (_, index) => String(index));

@@ -1,12 +1,12 @@
 /** Fake `ResourceReader` that reads policies and exports from memory. */
-import type { AnyResource, KindName } from '../../../src/api/kinds.ts';
+import type { AnyResource, KindName } from '../../src/api/kinds.ts';
 import {
   type Annotation,
   byNamespaceAndName,
   type ResourceReader,
   type RetainedResource,
-} from '../../../src/cli/resources/resource-reader.ts';
-import type { ResourceKey } from '../../../src/host/host.ts';
+} from '../../src/cli/resources/resource-reader.ts';
+import type { ResourceKey } from '../../src/host/host.ts';
 
 export class MemoryReader implements ResourceReader {
   isDirectory = false;

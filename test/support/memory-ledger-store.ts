@@ -1,6 +1,6 @@
 /** Store for ledgers in memory, with optimistic locking. Tests can inspect its writes and make them fail. */
-import { LogfleetError } from '../../../src/base/errors.ts';
-import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
+import { LogfleetError } from '../../src/base/errors.ts';
+import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../src/host/host.ts';
 
 export const owner: OwnerRef = {
   kind: 'CollectorVersionPolicy',

@@ -2,16 +2,15 @@
  * Transport that answers each request with the next step of a script. This file also has a budget that records its
  * request slots.
  */
-
-import { assert } from '../../../../src/base/assert.ts';
-import { type Clock, sleep } from '../../../../src/base/clock.ts';
-import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
-import { BudgetFullError } from '../../../../src/service/budget/request-budget.ts';
-import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../../../src/service/budget/request-slot.ts';
-import { depart, NotLeadingError, type SendRight, type Term } from '../../../../src/service/budget/send-right.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../../../../src/service/transport/transport.ts';
-import { TransportError, type TransportFailure } from '../../../../src/service/transport/transport-failure.ts';
-import { everlastingRight } from '../../../support/send-rights.ts';
+import { assert } from '../../src/base/assert.ts';
+import { type Clock, sleep } from '../../src/base/clock.ts';
+import { JobAdmission } from '../../src/service/budget/job-admission.ts';
+import { BudgetFullError } from '../../src/service/budget/request-budget.ts';
+import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../src/service/budget/request-slot.ts';
+import { depart, NotLeadingError, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
+import { TransportError, type TransportFailure } from '../../src/service/transport/transport-failure.ts';
+import { everlastingRight } from './send-rights.ts';
 
 export interface AnswerStep {
   readonly kind: 'answer';

@@ -1,5 +1,5 @@
 /** Fake environment of a command, which records the command's output. */
-import type { CommandContext, Output, StopSignal } from '../../../src/cli/command/context.ts';
+import type { CommandContext, Output, StopSignal } from '../../src/cli/command/context.ts';
 
 export interface RecordingOutput extends Output {
   text: string;

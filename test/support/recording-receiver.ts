@@ -1,0 +1,13 @@
+/** Receiver of messages that records their text and their ids. */
+import type { RowReceiver } from '../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../src/service/pages/page-row.ts';
+
+export class RecordingReceiver implements RowReceiver {
+  readonly rows: string[] = [];
+  readonly ids: string[] = [];
+
+  row(row: PageRow): void {
+    this.rows.push(Buffer.from(row.bytes).toString('utf8'));
+    this.ids.push(row.messageId);
+  }
+}
