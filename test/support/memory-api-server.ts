@@ -31,6 +31,8 @@ export interface RequestInfo extends RequestTarget {
   /** Number of the request, counted from 1 over all clients. */
   readonly sequence: number;
   readonly body: unknown;
+  /** Header `Accept` of the request. */
+  readonly accept: string | undefined;
 }
 
 /** Fault of a request. `when` tells whether the fault occurs before or after the request takes effect. */
@@ -141,11 +143,12 @@ export class MemoryApiServer {
   admit(
     client: string,
     method: RequestInfo['method'],
-    request: { readonly path: string; readonly body?: unknown },
+    request: { readonly path: string; readonly body?: unknown; readonly accept?: string },
   ): RequestFault | undefined {
     const target = parsePath(request.path);
     const sequence = ++this.#sequence;
-    return target && this.onRequest({ ...target, client, method, sequence, body: request.body });
+    const { body, accept } = request;
+    return target && this.onRequest({ ...target, client, method, sequence, body, accept });
   }
 
   record(client: string, method: RequestInfo['method'], path: string, status: number | undefined): void {
@@ -236,7 +239,7 @@ export class MemoryApiClient implements KubeApi {
   /** Performs one request, which takes effect after half of its latency. */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],
-    request: { readonly path: string; readonly body?: unknown; readonly signal: AbortSignal },
+    request: WatchRequest | KubeRequest,
     effect: () => E | KubeResponse,
   ): Promise<E | KubeResponse> {
     const server = this.#server;

@@ -2,55 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { AnyResource } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { ClusterReader } from '../../../src/cli/resources/cluster-access.ts';
-import type {
-  KubeApi,
-  KubeRequest,
-  KubeResponse,
-  WatchRequest,
-  WatchResponse,
-} from '../../../src/host/kubernetes/kube-api.ts';
+import type { KubeApi, KubeResponse } from '../../../src/host/kubernetes/kube-api.ts';
+import { ScriptedKubeApi } from '../../support/scripted-kube-api.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { samplePolicy } from './sample-policy.ts';
 
 const kind = 'CollectorVersionPolicy';
 const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
-
-/** Kubernetes API with prepared answers, which records its requests. */
-class ScriptedApi implements KubeApi {
-  readonly requests: Omit<KubeRequest, 'signal'>[] = [];
-  readonly answers: Partial<KubeResponse>[];
-  #tell: ((line: string) => void) | undefined;
-
-  constructor(...answers: Partial<KubeResponse>[]) {
-    this.answers = answers;
-  }
-
-  async request({ signal: _, ...request }: KubeRequest): Promise<KubeResponse> {
-    this.requests.push(request);
-    return {
-      status: 200,
-      headers: {},
-      body: {},
-      ...(this.answers.length > 1 ? this.answers.shift() : this.answers[0]),
-    };
-  }
-
-  async watch({ signal }: WatchRequest): Promise<WatchResponse> {
-    const lines = new ReadableStream({
-      start: (controller) => {
-        this.#tell = (line) => controller.enqueue(line);
-        signal.addEventListener('abort', () => controller.error(signal.reason), { once: true });
-      },
-    });
-    return { status: 200, headers: {}, body: undefined, lines };
-  }
-
-  tell(line: unknown): void {
-    this.#tell?.(JSON.stringify(line));
-  }
-
-  async close(): Promise<void> {}
-}
 
 function listOf(resources: readonly unknown[], token?: string): Partial<KubeResponse> {
   return { body: { metadata: { resourceVersion: '7', ...(token ? { continue: token } : {}) }, items: resources } };
@@ -65,7 +23,7 @@ const staging = samplePolicy({ metadata: { name: 'staging' } });
 
 describe('ClusterReader', () => {
   it('lists all pages, in order', async () => {
-    const api = new ScriptedApi(listOf([staging], 'more'), listOf([production]));
+    const api = new ScriptedKubeApi(listOf([staging], 'more'), listOf([production]));
     expect(await readerOf(api).list(kind, 'logging')).toEqual([production, staging]);
     expect(api.requests).toEqual([
       { method: 'GET', path: collection, query: { limit: '500' } },
@@ -77,19 +35,19 @@ describe('ClusterReader', () => {
     const owned = { 'f:metadata': { 'f:annotations': { 'f:logfleet.dev/paused': {} } } };
     const managedFields = [{ manager: 'kubectl', fieldsV1: owned }];
     const raw = { ...production, metadata: { ...production.metadata, labels: { team: 'a' }, managedFields } };
-    const api = new ScriptedApi({ body: raw });
+    const api = new ScriptedKubeApi({ body: raw });
     const resource = await readerOf(api).get(kind, { namespace: 'logging', name: 'production' });
     expect(resource).toEqual({ ...production, metadata: { ...production.metadata, labels: { team: 'a' } } });
     expect(api.requests[0]?.path).toBe(`${collection}/production`);
   });
 
   it('finds nothing for an unknown name', async () => {
-    const api = new ScriptedApi({ status: 404, body: { message: 'not found' } });
+    const api = new ScriptedKubeApi({ status: 404, body: { message: 'not found' } });
     expect(await readerOf(api).get(kind, { namespace: 'logging', name: 'nobody' })).toBeUndefined();
   });
 
   it('shows how to install a missing kind', async () => {
-    const api = new ScriptedApi({ status: 404, body: 'page not found' });
+    const api = new ScriptedKubeApi({ status: 404, body: 'page not found' });
     await expect(readerOf(api).list(kind, undefined)).rejects.toMatchObject({
       code: 'cli.kindNotInstalled',
       message: expect.stringContaining('logfleet crds | kubectl apply -f -'),
@@ -100,7 +58,7 @@ describe('ClusterReader', () => {
     ['true', 'true'],
     [undefined, null],
   ])('annotates with %s by a merge patch of this annotation only', async (value, sent) => {
-    const api = new ScriptedApi({ body: production });
+    const api = new ScriptedKubeApi({ body: production });
     await readerOf(api).annotate(kind, production.metadata, { name: 'logfleet.dev/paused', value });
     expect(api.requests).toEqual([
       {
@@ -115,7 +73,7 @@ describe('ClusterReader', () => {
 });
 
 async function followed() {
-  const api = new ScriptedApi(listOf([production]));
+  const api = new ScriptedKubeApi(listOf([production]));
   const clock = new VirtualClock();
   const stop = new AbortController();
   const seen: (readonly AnyResource[])[] = [];
@@ -129,7 +87,7 @@ describe('ClusterReader.idleNote', () => {
   const lease = (spec: object) => ({ metadata: { name: 'logfleet-operator', namespace: 'logfleet' }, spec });
   const renewTime = new Date(clock.now()).toISOString();
   const alive = lease({ holderIdentity: 'pod', renewTime });
-  const note = (answer: Partial<KubeResponse>) => readerOf(new ScriptedApi(answer), clock).idleNote();
+  const note = (answer: Partial<KubeResponse>) => readerOf(new ScriptedKubeApi(answer), clock).idleNote();
 
   it('says that no operator process works, if no Lease is held', async () => {
     expect(await note(listOf([lease({ holderIdentity: '' })]))).toContain('no process holds its Lease');
@@ -149,10 +107,10 @@ describe('ClusterReader.follow', () => {
   it('shows the current resources and each change until the signal', async () => {
     const { api, clock, stop, seen, done } = await followed();
     expect(seen).toEqual([[production]]);
-    api.tell({ type: 'ADDED', object: staging });
+    api.send({ type: 'ADDED', object: staging });
     await clock.advance(1_000);
     expect(seen.at(-1)).toEqual([production, staging]);
-    api.tell({ type: 'DELETED', object: production });
+    api.send({ type: 'DELETED', object: production });
     await clock.advance(1_000);
     expect(seen.at(-1)).toEqual([staging]);
     expect(api.requests.length).toBe(1);
@@ -164,7 +122,7 @@ describe('ClusterReader.follow', () => {
   it('shows many changes that follow each other quickly once', async () => {
     const { api, clock, stop, seen, done } = await followed();
     for (let count = 0; count < 50; count++) {
-      api.tell({ type: 'ADDED', object: samplePolicy({ metadata: { name: `staging-${count}` } }) });
+      api.send({ type: 'ADDED', object: samplePolicy({ metadata: { name: `staging-${count}` } }) });
       await settle();
     }
     await clock.advance(1_000);
@@ -174,7 +132,7 @@ describe('ClusterReader.follow', () => {
   });
 
   it('fails immediately if the first list fails', async () => {
-    const api = new ScriptedApi({ status: 403, body: { message: 'you may not' } });
+    const api = new ScriptedKubeApi({ status: 403, body: { message: 'you may not' } });
     const done = readerOf(api).follow(kind, 'logging', () => {}, new AbortController().signal);
     await expect(done).rejects.toMatchObject({ code: 'host.forbidden' });
   });

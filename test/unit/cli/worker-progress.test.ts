@@ -4,24 +4,13 @@ import type { SearchExport } from '../../../src/api/kinds.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { WorkerProgress } from '../../../src/cli/export/worker-progress.ts';
 import { MemoryHost } from '../../../src/cli/resources/memory-host.ts';
-import type { KubeApi, KubeRequest } from '../../../src/host/kubernetes/kube-api.ts';
+import { ScriptedKubeApi } from '../../support/scripted-kube-api.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from '../export/sample-view.ts';
 
-function worldOf(status: () => number) {
+function worldOf(status = 200) {
   const clock = new VirtualClock();
-  const requests: KubeRequest[] = [];
-  let isClosed = false;
-  const api: KubeApi = {
-    request: async (request) => {
-      requests.push(request);
-      return { status: status(), headers: {}, body: { kind: 'Status', message: 'refused' } };
-    },
-    watch: () => Promise.reject(new Error('a worker watches nothing')),
-    close: async () => {
-      isClosed = true;
-    },
-  };
+  const api = new ScriptedKubeApi({ status, body: { kind: 'Status', message: 'refused' } });
   const resource: SearchExport = exportOf({});
   const host = new MemoryHost({ resources: [resource], secrets: { get: async () => undefined } });
   const worker = { index: 1, job: 'audit-1', exportUid: 'u1' };
@@ -29,17 +18,17 @@ function worldOf(status: () => number) {
   const none = { intervalsPlanned: 1, intervalsDone: 0, bytesWritten: 0, duplicatesDropped: 0 };
   const write = (status: SearchExportStatus) => host.writeStatus('SearchExport', { ...resource, status });
   const show = (rowsWritten: number) => write({ progress: { ...none, coveredPercent: 0, rowsWritten } });
-  return { clock, requests, progress, write, show, closed: () => isClosed };
+  return { clock, api, requests: api.requests, progress, write, show };
 }
 
-function itemsOf(requests: readonly KubeRequest[]): readonly object[] {
+function itemsOf(requests: ScriptedKubeApi['requests']): readonly object[] {
   return requests.flatMap(
     ({ body }) => (body as { readonly status: { readonly workers: readonly object[] } }).status.workers,
   );
 }
 
 test('applies its item of the list of workers, at most every ten seconds', async () => {
-  const { clock, requests, show } = worldOf(() => 200);
+  const { clock, requests, show } = worldOf();
   await show(1);
   await show(2);
   await clock.advance(9_000);
@@ -62,7 +51,7 @@ test('applies its item of the list of workers, at most every ten seconds', async
 });
 
 test('shows an obstacle until it ends, and repeats it every minute', async () => {
-  const { clock, requests, write, show } = worldOf(() => 200);
+  const { clock, requests, write, show } = worldOf();
   const startTime = '2026-11-01T00:00:00.000Z';
   const ready = { type: 'Ready', status: 'False', reason: 'DestinationFull', message: 'full'.repeat(1_000) } as const;
   const conditions = [{ ...ready, lastTransitionTime: startTime }];
@@ -80,7 +69,7 @@ test('shows an obstacle until it ends, and repeats it every minute', async () =>
 });
 
 test('removes the obstacle that a former pod with the same index has left in the status', async () => {
-  const { clock, requests } = worldOf(() => 200);
+  const { clock, requests } = worldOf();
   await clock.advance(75_000);
   expect(itemsOf(requests)).toEqual([{ index: 1, job: 'audit-1' }]);
 });
@@ -91,7 +80,7 @@ test.each([
   [409, 1],
   [500, 4],
 ])('after status %i, two changes within 40 s cause %i requests', async (status, count) => {
-  const { clock, requests, show } = worldOf(() => status);
+  const { clock, requests, show } = worldOf(status);
   await show(1);
   await clock.advance(20_000);
   await show(2);
@@ -100,9 +89,9 @@ test.each([
 });
 
 test('applies nothing after its end, and closes its connection', async () => {
-  const { clock, requests, show, progress, closed } = worldOf(() => 200);
+  const { clock, requests, show, progress, api } = worldOf();
   await show(1);
   await progress.close();
   await clock.advance(20_000);
-  expect([requests.length, closed()]).toEqual([0, true]);
+  expect([requests.length, api.isClosed]).toEqual([0, true]);
 });

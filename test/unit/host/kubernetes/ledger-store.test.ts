@@ -1,21 +1,10 @@
 /** Tests the store that keeps ledgers as Kubernetes resources (U1). */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
-import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
 import { objectPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
-import type { KubeApi } from '../../../../src/host/kubernetes/kube-api.ts';
 import { KubernetesLedgerStore, LedgerStartList } from '../../../../src/host/kubernetes/ledger-store.ts';
 import type { ApiObject } from '../../../support/memory-api-store.ts';
-import {
-  clientOf,
-  codeOf,
-  createPolicy,
-  createWorld,
-  type KubernetesWorld,
-  ownerOf,
-  policies,
-  surroundings,
-} from './world.ts';
+import { clientOf, codeOf, createPolicy, createWorld, type KubernetesWorld, ownerOf, policies } from './world.ts';
 
 interface LedgerStoreSetting {
   readonly world: KubernetesWorld;
@@ -67,18 +56,12 @@ test('each write is one request', async () => {
 });
 
 test('a write asks for the metadata alone, so that the content is not sent back', async () => {
-  const { world, owner } = setting();
-  const server = world.server.client('operator');
+  const { world, owner, store } = setting();
   const accepted: (string | undefined)[] = [];
-  const api: KubeApi = {
-    request: (request) => {
-      accepted.push(request.accept);
-      return server.request(request);
-    },
-    watch: (request) => server.watch(request),
-    close: () => server.close(),
+  world.server.onRequest = ({ accept }) => {
+    accepted.push(accept);
+    return undefined;
   };
-  const store = new KubernetesLedgerStore({ client: new ApiClient({ ...surroundings(world), api }) });
   await world.clock.during(store.write(owner, 'head', 'one', undefined));
   await world.clock.during(store.read(owner, 'head'));
   expect(accepted).toEqual([expect.stringContaining('as=PartialObjectMetadata'), undefined]);
