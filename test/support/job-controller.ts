@@ -3,7 +3,6 @@ import type { RequestLimits } from '../../src/account/worker-shares.ts';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
-import { SecretText } from '../../src/base/secret-text.ts';
 import { reportOf } from '../../src/cli/export/worker.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator/operator.ts';
 import { MemoryHost } from '../../src/cli/resources/memory-host.ts';
@@ -11,6 +10,7 @@ import { workerVariables } from '../../src/export/jobs/worker-environment.ts';
 import { renderReport } from '../../src/export/jobs/worker-report.ts';
 import { completionIndexLabel } from '../../src/host/worker-jobs.ts';
 import type { ApiObject } from './memory-api-store.ts';
+import { secretTexts } from './memory-secrets.ts';
 import type { World } from './world.ts';
 
 export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
@@ -166,8 +166,9 @@ export class JobController {
           const data = api.get(`/api/v1/namespaces/logging/secrets/${name}`)?.['data'] as
             | Record<string, string>
             | undefined;
-          const text = (value: string) => new SecretText(Buffer.from(value, 'base64').toString());
-          return data && new Map(Object.entries(data).map(([key, value]) => [key, text(value)]));
+          const text = (value: string) => Buffer.from(value, 'base64').toString();
+          const members = Object.entries(data ?? {}).map(([key, value]) => [key, text(value)]);
+          return data && secretTexts(Object.fromEntries(members));
         },
       },
     });

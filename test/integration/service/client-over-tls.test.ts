@@ -13,6 +13,7 @@ import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../../src/service/connect.ts';
 import { type Certificate, connectProxy, selfSigned } from '../../support/loopback.ts';
+import { secretTexts } from '../../support/memory-secrets.ts';
 import { RecordingReceiver } from '../../support/recording-receiver.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 
@@ -51,7 +52,7 @@ function accountsFor(members: Record<string, string>, environment: Record<string
     log: silentLogger,
     metrics: noMetrics,
     connect: connectOverTls({ clock: systemClock, metrics: noMetrics, userAgent: 'logfleet/test', environment }),
-    secrets: { get: async () => new Map(Object.entries(secret).map(([name, text]) => [name, new SecretText(text)])) },
+    secrets: { get: async () => secretTexts(secret) },
   });
   return Object.assign(accounts, { [Symbol.asyncDispose]: () => accounts.close() });
 }

@@ -4,7 +4,6 @@ import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import { failure, type LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
-import { SecretText } from '../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import type { Path } from '../../../src/service/budget/request-slot.ts';
@@ -13,6 +12,7 @@ import type { ConnectionSettings } from '../../../src/service/connect.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { outcomes } from '../../../src/service/requests/outcome.ts';
 import { toServiceError } from '../../../src/service/requests/service-failure.ts';
+import { MemorySecrets } from '../../support/memory-secrets.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
@@ -24,12 +24,10 @@ const rejection = () => failure('stall', 'service.unauthorized', 'was answered 4
 
 class AccountsWorld {
   readonly clock = new VirtualClock();
-  readonly secrets = new Map<string, Record<string, string>>();
+  readonly secrets = new MemorySecrets();
   readonly connected: ConnectionSettings[] = [];
   readonly drained: ConnectionSettings[] = [];
   readonly closed: ConnectionSettings[] = [];
-  reads = 0;
-  takesVariables = false;
   draining: PromiseWithResolvers<void> | undefined;
   readonly service = {} as UpgradeService;
   readonly searches = {} as SearchJobs;
@@ -38,14 +36,7 @@ class AccountsWorld {
     clock: this.clock,
     log: silentLogger,
     metrics: noMetrics,
-    secrets: {
-      get: async ({ namespace, name }) => {
-        this.reads += 1;
-        const members = this.secrets.get(`${namespace}/${name}`);
-        return members && new Map(Object.entries(members).map(([member, text]) => [member, new SecretText(text)]));
-      },
-      takesVariables: () => this.takesVariables,
-    },
+    secrets: this.secrets,
     connect: (settings) => {
       this.connected.push(settings);
       return {
@@ -67,12 +58,12 @@ class AccountsWorld {
   /** Replaces the Secret by environment variables. */
   static withVariables(members?: Record<string, string>): AccountsWorld {
     const world = new AccountsWorld(members);
-    world.takesVariables = true;
+    world.secrets.usesVariables = true;
     return world;
   }
 
   write(members: Record<string, string>, at = key): void {
-    this.secrets.set(`${at.namespace}/${at.name}`, members);
+    this.secrets.set(at, members);
   }
 
   resolve(at = key): Promise<Account> {
@@ -154,16 +145,16 @@ describe('reading', () => {
     const account = await world.resolve();
     await world.clock.advance(59_999);
     await world.resolve();
-    expect(world.reads).toBe(1);
+    expect(world.secrets.reads).toHaveLength(1);
     await world.clock.advance(1);
     expect(await world.resolve()).toBe(account);
-    expect(world.reads).toBe(2);
+    expect(world.secrets.reads).toHaveLength(2);
   });
 
   test('concurrent callers share one read', async () => {
     const world = new AccountsWorld(good);
     await Promise.all([world.resolve(), world.resolve(), world.resolve()]);
-    expect(world.reads).toBe(1);
+    expect(world.secrets.reads).toHaveLength(1);
   });
 
   test('a changed Secret creates a new account, and the old account finishes its requests', async () => {
@@ -207,12 +198,10 @@ describe('reading', () => {
   test('a failed read keeps the known account', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();
-    world.secrets.get = () => {
-      throw new Error('the API server is away');
-    };
+    world.secrets.failure = new Error('the API server is away');
     await world.clock.advance(60_000);
     await expect(world.resolve()).rejects.toThrow('the API server is away');
-    world.secrets.get = (name) => Map.prototype.get.call(world.secrets, name);
+    world.secrets.failure = undefined;
     expect(await world.resolve()).toBe(account);
   });
 

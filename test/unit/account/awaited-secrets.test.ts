@@ -2,29 +2,17 @@
 import { describe, expect, test } from 'vitest';
 import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { SecretText } from '../../../src/base/secret-text.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
+import { MemorySecrets } from '../../support/memory-secrets.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 
 class SecretsWorld {
   readonly clock = new VirtualClock();
-  readonly stored = new Map<string, string>();
-  readonly reads: string[] = [];
+  readonly stored = new MemorySecrets();
   readonly woken: string[] = [];
-  failure: LogfleetError | undefined;
-  readonly secrets = new AwaitedSecrets({
-    clock: this.clock,
-    secrets: {
-      get: async ({ name }) => {
-        this.reads.push(name);
-        if (this.failure) throw this.failure;
-        const text = this.stored.get(name);
-        return text === undefined ? undefined : new Map([['accessKey', new SecretText(text)]]);
-      },
-    },
-  });
+  readonly secrets = new AwaitedSecrets({ clock: this.clock, secrets: this.stored });
 
   /** Reads the Secret, and waits until the Secret changes. */
   async stall(waiter: string, at = key): Promise<void> {
@@ -42,9 +30,9 @@ describe('a Secret that is missing', () => {
   test('takes one read in five seconds for any number of waiters', async () => {
     const world = new SecretsWorld();
     for (let index = 0; index < 1_000; index++) await world.stall(`export ${index}`);
-    expect(world.reads).toHaveLength(1);
+    expect(world.stored.reads).toHaveLength(1);
     await world.clock.advance(60_000);
-    expect(world.reads).toHaveLength(1 + 12);
+    expect(world.stored.reads).toHaveLength(1 + 12);
     expect(world.woken).toEqual([]);
   });
 
@@ -53,23 +41,23 @@ describe('a Secret that is missing', () => {
     await world.stall('one');
     await world.stall('two');
     await world.clock.advance(60_001);
-    world.stored.set(key.name, 'key');
+    world.stored.set(key, { accessKey: 'key' });
     await world.clock.advance(5_000);
     expect(world.woken).toEqual(['one', 'two']);
-    const reads = world.reads.length;
+    const reads = world.stored.reads.length;
     await world.clock.advance(60_000);
     expect(world.woken).toEqual(['one', 'two']);
-    expect(world.reads).toHaveLength(reads);
+    expect(world.stored.reads).toHaveLength(reads);
   });
 
   test('is read for all of its waiters at once when it has changed', async () => {
     const world = new SecretsWorld();
     await world.stall('one');
-    world.stored.set(key.name, 'key');
+    world.stored.set(key, { accessKey: 'key' });
     await world.clock.advance(5_000);
-    const reads = world.reads.length;
+    const reads = world.stored.reads.length;
     for (let index = 0; index < 1_000; index++) await world.secrets.get(key);
-    expect(world.reads).toHaveLength(reads);
+    expect(world.stored.reads).toHaveLength(reads);
   });
 
   test('is not read for a resource that has gone', async () => {
@@ -77,7 +65,7 @@ describe('a Secret that is missing', () => {
     await world.stall('one');
     world.secrets.leave('one');
     await world.clock.advance(60_000);
-    expect(world.reads).toHaveLength(1);
+    expect(world.stored.reads).toHaveLength(1);
   });
 });
 
@@ -85,7 +73,7 @@ test('a change between the read of a resource and its waiting wakes the resource
   const world = new SecretsWorld();
   await world.stall('one');
   const { changes } = world.secrets;
-  world.stored.set(key.name, 'key');
+  world.stored.set(key, { accessKey: 'key' });
   await world.clock.advance(5_000);
   world.secrets.wait('two', [key], changes, () => world.woken.push('two'));
   expect(world.woken).toEqual(['one', 'two']);
@@ -93,23 +81,23 @@ test('a change between the read of a resource and its waiting wakes the resource
 
 test('a Secret with a wrong value wakes its waiters when the value changes', async () => {
   const world = new SecretsWorld();
-  world.stored.set(key.name, 'wrong');
+  world.stored.set(key, { accessKey: 'wrong' });
   await world.stall('one');
   await world.clock.advance(30_000);
   expect(world.woken).toEqual([]);
-  world.stored.set(key.name, 'right');
+  world.stored.set(key, { accessKey: 'right' });
   await world.clock.advance(5_000);
   expect(world.woken).toEqual(['one']);
 });
 
 test('a Secret that may not be read wakes its waiters when it may be', async () => {
   const world = new SecretsWorld();
-  world.stored.set(key.name, 'key');
-  world.failure = failure('stall');
+  world.stored.set(key, { accessKey: 'key' });
+  world.stored.failure = failure('stall');
   await world.stall('one');
   await world.clock.advance(30_000);
   expect(world.woken).toEqual([]);
-  world.failure = undefined;
+  world.stored.failure = undefined;
   await world.clock.advance(5_000);
   expect(world.woken).toEqual(['one']);
 });
@@ -117,9 +105,9 @@ test('a Secret that may not be read wakes its waiters when it may be', async () 
 test('an unreachable API server wakes no waiter', async () => {
   const world = new SecretsWorld();
   await world.stall('one');
-  world.failure = failure('backoff');
+  world.stored.failure = failure('backoff');
   await world.clock.advance(30_000);
-  world.failure = undefined;
+  world.stored.failure = undefined;
   await world.clock.advance(30_000);
   expect(world.woken).toEqual([]);
 });
@@ -127,17 +115,17 @@ test('an unreachable API server wakes no waiter', async () => {
 test('at most 20 reads a second look for changes, and every awaited Secret gets its turn', async () => {
   const world = new SecretsWorld();
   for (let index = 0; index < 400; index++) await world.stall(`export ${index}`, { ...key, name: `secret-${index}` });
-  world.reads.length = 0;
+  world.stored.reads.length = 0;
   await world.clock.advance(30_000);
-  expect(world.reads.length).toBeLessThanOrEqual(600);
-  expect(new Set(world.reads).size).toBe(400);
+  expect(world.stored.reads.length).toBeLessThanOrEqual(600);
+  expect(new Set(world.stored.reads).size).toBe(400);
 });
 
 test('a read sent before a rejection does not count after it', async () => {
   const world = new SecretsWorld();
-  world.stored.set(key.name, 'old');
+  world.stored.set(key, { accessKey: 'old' });
   await world.secrets.get(key);
-  world.stored.set(key.name, 'new');
+  world.stored.set(key, { accessKey: 'new' });
   await world.clock.advance(1_000);
   const members = await world.secrets.get(key, world.clock.monotonic());
   expect(members?.get('accessKey')?.reveal()).toBe('new');

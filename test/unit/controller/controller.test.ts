@@ -5,6 +5,7 @@ import { Controller } from '../../../src/controller/controller.ts';
 import { type Result, settled } from '../../../src/controller/reconciler.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { CountingMetrics } from '../../support/counting-metrics.ts';
+import { SwitchedLeadership } from '../../support/switched-leadership.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 
 /** Controller under test. Each test sets its resources, its leadership and the results of its reconciler. */
@@ -18,20 +19,19 @@ class ControllerWorld {
   answer: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => settled;
   inSync = true;
   readonly filled = Promise.withResolvers<void>();
-  leads = true;
-  term = 1;
+  readonly leadership: SwitchedLeadership;
   readonly controller: Controller;
   readonly ended: Promise<void>;
   #changeListener: (key: ResourceKey) => void = () => {};
-  #leadershipListener: () => void = () => {};
 
   constructor(
     names: string[],
-    preset: Partial<Pick<ControllerWorld, 'inSync' | 'leads' | 'term' | 'answer'>> = {},
+    { leads = true, ...preset }: Partial<Pick<ControllerWorld, 'inSync' | 'answer'> & { leads: boolean }> = {},
     workers = 2,
   ) {
     this.names = names;
     Object.assign(this, preset);
+    this.leadership = new SwitchedLeadership(leads);
     this.controller = new Controller({
       name: 'test',
       reconciler: {
@@ -58,27 +58,13 @@ class ControllerWorld {
       random: { next: () => 0 },
       log: silentLogger,
       metrics: this.metrics,
-      leadership: {
-        isLeader: () => this.leads,
-        term: () => this.term,
-        tookOverByForce: () => false,
-        subscribe: (listener) => {
-          this.#leadershipListener = listener;
-          return () => {};
-        },
-      },
+      leadership: this.leadership,
     });
     this.ended = this.controller.run(this.stop.signal);
   }
 
   change(name: string): void {
     this.#changeListener({ namespace: 'logging', name });
-  }
-
-  lead(leads: boolean, term = this.term): void {
-    this.leads = leads;
-    this.term = term;
-    this.#leadershipListener();
   }
 
   outcomes(outcome: string): number {
@@ -226,12 +212,12 @@ describe('a controller', () => {
   });
 
   test('a process that does not lead starts nothing, and reconciles all resources when it leads', async () => {
-    const world = new ControllerWorld(['a', 'b'], { leads: false, term: 0 });
+    const world = new ControllerWorld(['a', 'b'], { leads: false });
     world.change('a');
     await settle();
     expect(world.calls).toEqual([]);
     expect(world.controller.idle()).toBe(false);
-    world.lead(true, 1);
+    world.leadership.begin();
     await settle();
     expect(world.calls).toEqual(['logging/a', 'logging/b']);
   });
@@ -240,13 +226,13 @@ describe('a controller', () => {
     const held = gate();
     const world = new ControllerWorld(['a', 'b', 'c'], { answer: () => held.passed });
     await settle();
-    world.lead(false);
+    world.leadership.end();
     expect(world.signals.get('a')?.aborted).toBe(true);
     held.open();
     await settle();
     expect(world.calls).toEqual(['logging/a', 'logging/b']);
     expect(world.outcomes('aborted')).toBe(2);
-    world.lead(true, 2);
+    world.leadership.begin();
     await settle();
     expect(world.calls.slice(2).sort()).toEqual(['logging/a', 'logging/b', 'logging/c']);
     expect(world.signals.get('a')?.aborted).toBe(false);
@@ -256,7 +242,7 @@ describe('a controller', () => {
     const held = gate();
     const world = new ControllerWorld(['a'], { answer: () => held.passed });
     await settle();
-    world.lead(true, 2);
+    world.leadership.begin();
     expect(world.signals.get('a')?.aborted).toBe(true);
     world.answer = () => settled;
     held.open();
@@ -267,7 +253,7 @@ describe('a controller', () => {
 
   test('a lease that has expired by the local clock stops starts before the announcement', async () => {
     const world = new ControllerWorld([]);
-    world.leads = false;
+    world.leadership.end({ isSilent: true });
     world.change('a');
     await settle();
     expect(world.calls).toEqual([]);
@@ -278,10 +264,10 @@ describe('a controller', () => {
     const world = new ControllerWorld(['a'], { answer: () => held.passed });
     await settle();
     world.names.length = 0;
-    world.lead(false);
+    world.leadership.end();
     held.open();
     await settle();
-    world.lead(true, 2);
+    world.leadership.begin();
     await settle();
     expect(world.calls).toEqual(['logging/a', 'logging/a']);
   });

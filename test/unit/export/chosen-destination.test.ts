@@ -2,17 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { DestinationChoice } from '../../../src/export/resource/chosen-destination.ts';
 import { noPlaces } from '../../../src/export/resource/export-settings.ts';
-import type { ResourceKey } from '../../../src/host/host.ts';
+import { MemorySecrets, type SecretMembers } from '../../support/memory-secrets.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from './sample-view.ts';
 
-type StoreSecretMembers = Readonly<Record<string, string>>;
+const storeKey = { namespace: 'logging', name: 'store' };
 
 class ChoiceWorld {
   readonly clock = new VirtualClock();
-  members: StoreSecretMembers | undefined = { accessKeyId: 'id\n', secretAccessKey: ' key ' };
-  reads: string[] = [];
-  standsIn = false;
+  readonly secrets = new MemorySecrets().set(storeKey, { accessKeyId: 'id\n', secretAccessKey: ' key ' });
   readonly #ambient: boolean;
 
   constructor(ambient = false) {
@@ -20,20 +18,12 @@ class ChoiceWorld {
   }
 
   choice = () => {
-    const secrets = {
-      get: async ({ namespace, name }: ResourceKey) => {
-        this.reads.push(`${namespace}/${name}`);
-        const { members } = this;
-        return members && new Map(Object.entries(members).map(([key, text]) => [key, new SecretText(text)]));
-      },
-      takesVariables: () => this.standsIn,
-    };
     const places = {
       ...noPlaces,
       volumes: new Map([['exports', '/mnt/exports']]),
       allowAmbientCredentials: this.#ambient,
     };
-    return new DestinationChoice({ secrets, places, clock: this.clock, secretMaxAgeMs: 60_000 });
+    return new DestinationChoice({ secrets: this.secrets, places, clock: this.clock, secretMaxAgeMs: 60_000 });
   };
 }
 
@@ -88,24 +78,24 @@ describe('a store', () => {
         credentials: { accessKeyId: 'id', secretAccessKey: new SecretText('key') },
       },
     });
-    expect(world.reads).toEqual(['logging/store']);
+    expect(world.secrets.reads).toEqual(['logging/store']);
   });
 
-  test.each<[string, StoreSecretMembers | undefined, string]>([
+  test.each<[string, SecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks a key', { accessKeyId: 'id' }, 'SecretIncomplete'],
     ['has an empty key', { accessKeyId: ' ', secretAccessKey: 'key' }, 'SecretIncomplete'],
   ])('whose Secret %s needs a person', async (_, members, reason) => {
     const world = new ChoiceWorld();
-    world.members = members;
+    world.secrets.set(storeKey, members);
     await expect(world.choice().current(store())).rejects.toMatchObject({ reason, handling: { kind: 'stall' } });
   });
 
   test('does not use the credentials of the service', async () => {
     const world = new ChoiceWorld();
-    world.standsIn = true;
+    world.secrets.usesVariables = true;
     await expect(world.choice().current(store())).rejects.toMatchObject({ reason: 'SecretNotFound' });
-    expect(world.reads).toEqual([]);
+    expect(world.secrets.reads).toEqual([]);
   });
 
   test('without a Secret is refused, unless the operator allows its own credentials', async () => {
@@ -120,15 +110,15 @@ describe('a store', () => {
     const world = new ChoiceWorld();
     const choice = world.choice();
     const { fingerprint } = await choice.current(store());
-    world.members = { accessKeyId: 'id', secretAccessKey: 'other', sessionToken: 'token' };
+    world.secrets.set(storeKey, { accessKeyId: 'id', secretAccessKey: 'other', sessionToken: 'token' });
     await world.clock.advance(59_000);
     expect((await choice.current(store())).fingerprint).toBe(fingerprint);
     await world.clock.advance(1_000);
     expect((await choice.current(store())).fingerprint).not.toBe(fingerprint);
-    expect(world.reads).toHaveLength(2);
+    expect(world.secrets.reads).toHaveLength(2);
     choice.forget();
     await choice.current(store());
-    expect(world.reads).toHaveLength(3);
+    expect(world.secrets.reads).toHaveLength(3);
   });
 
   test('is the same destination if its Secret has the same content', async () => {
@@ -144,13 +134,13 @@ describe('a store', () => {
 describe('a container of Azure Blob Storage', () => {
   const container = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
     exportOf({ destination: { azureBlob: { account: 'examplelogs', container: 'logs', insecure: false, ...more } } });
-  const chosen = async (members: StoreSecretMembers | undefined) => {
+  const chosen = async (members: SecretMembers | undefined) => {
     const world = new ChoiceWorld();
-    world.members = members;
+    world.secrets.set(storeKey, members);
     return world.choice().current(container());
   };
 
-  test.each<[string, StoreSecretMembers, object]>([
+  test.each<[string, SecretMembers, object]>([
     [
       'a key',
       { accountName: 'examplelogs\n', accountKey: ' key ' },
@@ -179,7 +169,7 @@ describe('a container of Azure Blob Storage', () => {
     expect(texts(inner.credentials)).toEqual(texts(credentials as Record<string, unknown>));
   });
 
-  test.each<[string, StoreSecretMembers | undefined, string]>([
+  test.each<[string, SecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks the key', { accountName: 'examplelogs' }, 'SecretIncomplete'],
     ['has a connection string without credentials', { connectionString: 'AccountName=a' }, 'SecretIncomplete'],
@@ -207,9 +197,9 @@ describe('a bucket of Google Cloud Storage', () => {
     JSON.stringify({ type: 'service_account', client_email: 'a@example.com', private_key: 'pem', ...more });
   const bucket = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
     exportOf({ destination: { gcs: { bucket: 'logs', prefix: 'audit/', insecure: false, ...more } } });
-  const chosen = async (members: StoreSecretMembers | undefined) => {
+  const chosen = async (members: SecretMembers | undefined) => {
     const world = new ChoiceWorld();
-    world.members = members;
+    world.secrets.set(storeKey, members);
     return world.choice().current(bucket());
   };
 
@@ -226,7 +216,7 @@ describe('a bucket of Google Cloud Storage', () => {
     });
   });
 
-  test.each<[string, StoreSecretMembers | undefined, string]>([
+  test.each<[string, SecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks the key', { other: 'a' }, 'SecretIncomplete'],
     ['has a text that is no key', { serviceAccountKey: 'canary' }, 'SecretIncomplete'],

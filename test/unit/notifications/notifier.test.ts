@@ -4,12 +4,12 @@ import { reasons } from '../../../src/api/conditions.ts';
 import { failure } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { SecretText } from '../../../src/base/secret-text.ts';
 import type { OwnerRef } from '../../../src/host/host.ts';
 import { type Notification, notificationOf, renderBody } from '../../../src/notifications/notification.ts';
 import { Notifier, notificationCounter } from '../../../src/notifications/notifier.ts';
 import { decodeWebhook } from '../../../src/notifications/webhook.ts';
 import { CountingMetrics } from '../../support/counting-metrics.ts';
+import { secretTexts } from '../../support/memory-secrets.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const owner: OwnerRef = { kind: 'CollectorVersionPolicy', namespace: 'logging', name: 'production', uid: 'u-1' };
@@ -19,8 +19,6 @@ const stop = {
   message: '2 of 3 <failed> & stopped.',
   stalled: true,
 } as const;
-const secret = (members: Readonly<Record<string, string>>) =>
-  new Map(Object.entries(members).map(([key, text]) => [key, new SecretText(text)]));
 const webhook = { url: 'https://hooks.example.com/T0/secret-path' };
 
 function world(
@@ -34,7 +32,7 @@ function world(
   const notifier = new Notifier({
     ...{ clock, metrics, log: silentLogger, random: seededRandom(1) },
     secret: { namespace: 'logfleet', name: 'webhook' },
-    secrets: { get: async () => secret(webhook) },
+    secrets: { get: async () => secretTexts(webhook) },
     send: async (_, notification, signal) => {
       times.push(clock.monotonic());
       await received(signal);
@@ -155,7 +153,7 @@ describe('the Secret of notifications', () => {
     [{ url: 'http://hooks.example.com/secret-path' }, 'url that is not an address beginning with https://'],
     [{ ...webhook, type: 'teams' }, 'type that is not one of json, slack'],
   ])('%o is refused, and the error does not contain its values', (members, problem) => {
-    const decode = () => decodeWebhook(secret(members as Record<string, string>));
+    const decode = () => decodeWebhook(secretTexts(members as Record<string, string>));
     expect(decode).toThrow(problem);
     expect(decode).not.toThrow('secret-path');
   });

@@ -4,10 +4,10 @@ import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { Accounts } from '../../../../src/account/accounts.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
-import { SecretText } from '../../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../../src/cli/resources/memory-host.ts';
 import type { UpgradeService } from '../../../../src/service/collectors/upgrade-service.ts';
 import { firstCollector, thirtyCollectors } from '../../../support/client-world.ts';
+import { secretTexts } from '../../../support/memory-secrets.ts';
 import { ServiceWorld, secondOrigin } from '../../../support/service-world.ts';
 
 async function world(scenario: Scenario = {}) {
@@ -26,7 +26,7 @@ async function world(scenario: Scenario = {}) {
     log: silentLogger,
     metrics: noMetrics,
     connect: simulated.connect(),
-    secrets: { get: async () => new Map(Object.entries(members).map(([name, text]) => [name, new SecretText(text)])) },
+    secrets: { get: async () => secretTexts(members) },
   });
   const { service } = await accounts.resolve({ namespace: 'logging', name: 'log-service' });
   return { clock, journal: simulated.journal, service, run: <T>(call: Promise<T>) => simulated.run(call) };
