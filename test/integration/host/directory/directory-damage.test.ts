@@ -90,12 +90,12 @@ const damages: readonly Damage[] = [
     apply: (world, file, text) => world.write(`copy-of-${file}`, text.replace(newVersion, '19.600-1')),
     extra: names.map((file) => `copy-of-${file}`),
   },
-  { name: 'gone for a moment', apply: (world, file) => rmSync(world.path(file)), lastsMs: 3_000, isUnseen: true },
+  { name: 'gone for a moment', apply: (world, file) => rmSync(world.place.path(file)), lastsMs: 3_000, isUnseen: true },
   {
     name: 'a link that leads nowhere',
     apply: (world, file) => {
-      rmSync(world.path(file));
-      symlinkSync('nowhere.yaml', world.path(file));
+      rmSync(world.place.path(file));
+      symlinkSync('nowhere.yaml', world.place.path(file));
     },
   },
   { name: 'being written slowly', apply: write((text) => text.slice(0, 62)), lastsMs: 2_500 },
@@ -115,7 +115,7 @@ const damages: readonly Damage[] = [
   },
   {
     name: 'in a file of another name',
-    apply: (world, file) => renameSync(world.path(file), world.path(`moved-${file}`)),
+    apply: (world, file) => renameSync(world.place.path(file), world.place.path(`moved-${file}`)),
     extra: names.map((file) => `moved-${file}`),
     isUnseen: true,
   },
@@ -141,10 +141,10 @@ function begin(outcome?: 'fail'): DirectoryWorld {
 }
 
 function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {}): void {
-  for (const file of [...extra, ...names]) rmSync(world.path(file), { force: true });
+  for (const file of [...extra, ...names]) rmSync(world.place.path(file), { force: true });
   for (const [file, text] of Object.entries(files)) {
     world.write(`${file}.new`, text);
-    renameSync(world.path(`${file}.new`), world.path(file));
+    renameSync(world.place.path(`${file}.new`), world.place.path(file));
   }
 }
 
@@ -275,15 +275,15 @@ test('a stopped policy that is deleted and put back stays stopped (D4)', async (
   await world.start();
   await reachStage(world, 0, 'Stopped');
   const before = world.policy('web');
-  copyFileSync(world.path('b-web.yaml'), world.path('kept'));
-  rmSync(world.path('b-web.yaml'));
+  copyFileSync(world.place.path('b-web.yaml'), world.place.path('kept'));
+  rmSync(world.place.path('b-web.yaml'));
   await world.pass(minuteMs);
   expect(world.policy('web')).toBe(undefined);
   expect(world.host.notices()).toHaveLength(1);
   await world.stop();
   await world.start();
   await world.pass(60 * minuteMs);
-  world.write('b-web.yaml', world.read('kept'));
+  world.write('b-web.yaml', world.place.read('kept'));
   await world.pass(60 * minuteMs);
   expect(world.policy('web')?.metadata.uid).toBe(before?.metadata.uid);
   expect(stageState(world, 0)).toBe('Stopped');

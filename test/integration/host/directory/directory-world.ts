@@ -1,7 +1,5 @@
 /** Runs the real operator on a simulated directory of manifests, with a simulated log service. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -10,16 +8,17 @@ import { Operator, type OperatorOptions } from '../../../../src/cli/operator/ope
 import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
 import { ServiceWorld } from '../../../support/service-world.ts';
-import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
+import { Workplace } from '../../../support/workplace.ts';
 
 export class DirectoryWorld extends ServiceWorld {
-  readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-damage-'));
+  readonly place: Workplace;
   #running: { readonly host: DirectoryHost; readonly operator: Operator } | undefined;
-
   readonly #exports: OperatorOptions['exports'];
 
   constructor(scenario: Scenario, exports?: OperatorOptions['exports']) {
-    super({ scenario, clock: new VirtualClock(undefined, settleFiles) });
+    const place = new Workplace();
+    super({ scenario, clock: place.clock });
+    this.place = place;
     this.#exports = exports;
   }
 
@@ -28,20 +27,13 @@ export class DirectoryWorld extends ServiceWorld {
     return this.#running.host;
   }
 
-  path(file: string): string {
-    return join(this.directory, file);
-  }
-
-  read(file: string): Buffer {
-    return readFileSync(this.path(file));
+  get directory(): string {
+    return this.place.directory;
   }
 
   /** Writes a file with the time of the virtual clock. */
   write(file: string, content: string | Uint8Array): void {
-    mkdirSync(dirname(this.path(file)), { recursive: true });
-    writeFileSync(this.path(file), content);
-    const nowSeconds = this.clock.now() / 1_000;
-    utimesSync(this.path(file), nowSeconds, nowSeconds);
+    this.place.writeAt(file, content, this.clock.now());
   }
 
   async start(): Promise<void> {

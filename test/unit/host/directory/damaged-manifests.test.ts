@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { lossDelayMs, quietMs } from '../../../../src/host/directory/manifest-reader.ts';
-import { find, get, policy, Workplace } from './workplace.ts';
+import { find, get, policy, Workplace } from '../../../support/workplace.ts';
 
 const names = (host: DirectoryHost) =>
   [...host.resources('CollectorVersionPolicy').list()].map(({ metadata }) => metadata.name).sort();

@@ -6,7 +6,7 @@ import { systemRandom } from '../../../../src/base/random.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
 import { settled } from '../../../../src/controller/reconciler.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
-import { get, policy, Workplace } from './workplace.ts';
+import { get, policy, Workplace } from '../../../support/workplace.ts';
 
 function echo(host: DirectoryHost) {
   const source = host.resources('CollectorVersionPolicy');

@@ -12,7 +12,7 @@ import { writeForgetRequest, writeRequest } from '../../../../src/host/directory
 import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
 import type { NewResource, ResourceKey } from '../../../../src/host/host.ts';
 import { RecordingLogger } from '../../../support/recording-logger.ts';
-import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
+import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
 
 const statusFile = '.logfleet/status/CollectorVersionPolicy/logging/web.json';
 

@@ -1,12 +1,11 @@
 /** Tests the pause of all policies and exports in a directory. */
-
 import { mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeRequest, writeSettingsRequest } from '../../../../src/host/directory/requests.ts';
-import { find, policy, Workplace } from './workplace.ts';
+import { find, policy, Workplace } from '../../../support/workplace.ts';
 
 const file = 'settings.yaml';
 const configMap = (data: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\n${data}\n`;

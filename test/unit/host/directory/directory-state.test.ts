@@ -15,7 +15,7 @@ import { SerialTasks } from '../../../../src/host/directory/serial-tasks.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
 import { maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { settle } from '../../../support/virtual-clock.ts';
-import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
+import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
 
 describe('a ledger', () => {
   async function open() {

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { heartbeatMs, isSurelyFree, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
 import { settle } from '../../../support/virtual-clock.ts';
-import { Workplace } from './workplace.ts';
+import { Workplace } from '../../../support/workplace.ts';
 
 const lockFile = '.logfleet/lock';
 

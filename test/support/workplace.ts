@@ -3,16 +3,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
-import { silentLogger } from '../../../../src/base/log.ts';
-import { seededRandom } from '../../../../src/base/random.ts';
+import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import {
   createDirectoryHost,
   type DirectoryHost,
   type DirectoryHostOptions,
-} from '../../../../src/host/directory/directory-host.ts';
-import type { OwnerRef } from '../../../../src/host/host.ts';
-import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
+} from '../../src/host/directory/directory-host.ts';
+import type { OwnerRef } from '../../src/host/host.ts';
+import { settleFiles, VirtualClock } from './virtual-clock.ts';
 
 export class Workplace {
   readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-directory-'));
@@ -29,9 +29,13 @@ export class Workplace {
 
   /** Writes a file with an old modification time, so that the reader does not wait before it reads the file. */
   write(file: string, content: string | Uint8Array): void {
+    this.writeAt(file, content, this.clock.now() - 3_600_000);
+  }
+
+  /** Writes a file with the modification time `atMs`. */
+  writeAt(file: string, content: string | Uint8Array, atMs: number): void {
     this.writeNow(file, content);
-    const longAgo = this.clock.now() / 1_000 - 3_600;
-    utimesSync(this.path(file), longAgo, longAgo);
+    utimesSync(this.path(file), atMs / 1_000, atMs / 1_000);
   }
 
   /** Writes a file with the current modification time. The reader waits before it reads such a new file. */
