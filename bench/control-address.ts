@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
+import type { SimulatorAddress } from '../simulator/simulate.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
-import type { SimulatorAddress } from './simulator-process.ts';
 
 /** Applies `patch` to the simulator's scenario, if given. Returns the simulator's state. */
 export async function simulatorState(ready: SimulatorAddress, patch?: Scenario): Promise<SimulatorState> {

@@ -6,15 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
-
-/** Line that the simulator prints when it is ready. */
-export interface SimulatorAddress {
-  readonly baseURL: string;
-  readonly caFile: string;
-  readonly accessId: string;
-  readonly accessKey: string;
-  readonly controlURL: string;
-}
+import type { SimulatorAddress } from '../simulator/simulate.ts';
 
 export interface SimulatorProcess extends SimulatorAddress {
   readonly child: ChildProcess;

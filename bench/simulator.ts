@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Pool } from 'undici';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
+import type { SimulatorAddress } from '../simulator/simulate.ts';
 import { processorSeconds, residentMiB } from './process-figures.ts';
 import { benchPages } from './simulator/pages.ts';
-import { type SimulatorAddress, startSimulator } from './simulator-process.ts';
+import { startSimulator } from './simulator-process.ts';
 
 interface RequestCase {
   readonly name: string;

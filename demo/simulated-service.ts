@@ -6,16 +6,8 @@ import { get } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { JournalEntry } from '../simulator/requests/journal.ts';
+import type { SimulatorAddress } from '../simulator/simulate.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
-
-/** Line that the simulator prints when it is ready. */
-interface Access {
-  readonly baseURL: string;
-  readonly caFile: string;
-  readonly accessId: string;
-  readonly accessKey: string;
-  readonly controlURL: string;
-}
 
 export interface SimulatedServiceOptions {
   /** Path of the simulator's scenario file. */
@@ -27,13 +19,13 @@ export interface SimulatedServiceOptions {
 }
 
 export class DemoService {
-  readonly access: Access;
+  readonly address: SimulatorAddress;
   readonly #child: ChildProcess;
   readonly #journal: string;
 
-  private constructor(child: ChildProcess, access: Access, journal: string) {
+  private constructor(child: ChildProcess, address: SimulatorAddress, journal: string) {
     this.#child = child;
-    this.access = access;
+    this.address = address;
     this.#journal = journal;
   }
 
@@ -46,8 +38,8 @@ export class DemoService {
     const program = fileURLToPath(new URL('simulator.ts', import.meta.url));
     const child = fork(program, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
     try {
-      const access = JSON.parse(await firstLine(child, signal)) as Access;
-      return new DemoService(child, access, journal);
+      const address = JSON.parse(await firstLine(child, signal)) as SimulatorAddress;
+      return new DemoService(child, address, journal);
     } catch (error) {
       if (child.connected) child.disconnect();
       throw error;
@@ -56,7 +48,7 @@ export class DemoService {
 
   /** Returns the environment variables for `logfleet run`. */
   variables(): Readonly<Record<string, string>> {
-    const { baseURL, accessId, accessKey, caFile } = this.access;
+    const { baseURL, accessId, accessKey, caFile } = this.address;
     return {
       LOGFLEET_BASE_URL: baseURL,
       LOGFLEET_ACCESS_ID: accessId,
@@ -67,7 +59,7 @@ export class DemoService {
 
   /** Returns the current state of the service. The lists that the service returns may be older. */
   async state(): Promise<SimulatorState> {
-    const { controlURL, accessId, accessKey, caFile } = this.access;
+    const { controlURL, accessId, accessKey, caFile } = this.address;
     const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };
     const [response] = await once(get(`${controlURL}/state`, options), 'response');
     return JSON.parse(await text(response)) as SimulatorState;

@@ -27,6 +27,13 @@ interface Credentials {
   readonly accessKey: string;
 }
 
+/** Line of JSON that the simulator prints when it is ready. */
+export interface SimulatorAddress extends Credentials {
+  readonly baseURL: string;
+  readonly caFile: string;
+  readonly controlURL: string;
+}
+
 /** Runs the simulator until the signal is aborted. Rejects with `FlagError` for wrong usage. */
 export async function simulate(options: SimulateOptions, context: SimulatorContext): Promise<void> {
   keepHeapSmall();
@@ -53,7 +60,8 @@ export async function simulate(options: SimulateOptions, context: SimulatorConte
     });
     const { baseURL, controlURL } = server;
     const credentials = givenCredentials(options) ?? credentialsOf(scenario);
-    context.stdout.write(`${JSON.stringify({ baseURL, caFile, ...credentials, controlURL })}\n`);
+    const address: SimulatorAddress = { baseURL, caFile, ...credentials, controlURL };
+    context.stdout.write(`${JSON.stringify(address)}\n`);
     await aborted(context.signal);
     await server.close();
   } finally {

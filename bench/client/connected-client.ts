@@ -1,5 +1,6 @@
 /** The operator's client, connected to a simulator in a separate process. */
 import { readFileSync } from 'node:fs';
+import type { SimulatorAddress } from '../../simulator/simulate.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
@@ -7,7 +8,6 @@ import { RequestBudget } from '../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../src/service/connect.ts';
 import type { SearchJobs } from '../../src/service/jobs/search-jobs.ts';
 import { everlastingRight } from '../../test/support/send-rights.ts';
-import type { SimulatorAddress } from '../simulator-process.ts';
 
 export interface ConnectedClient {
   readonly jobs: SearchJobs;

@@ -2,8 +2,8 @@
  * Reads pages of messages over TLS in a separate process. The command `node transferred-pages.ts '{"baseURL": …}'
  * '{"totalMb": …}'` prints the results as a line of JSON.
  */
+import type { SimulatorAddress } from '../../simulator/simulate.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
-import type { SimulatorAddress } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {

@@ -2,6 +2,7 @@
  * Runs an export in a separate process without a request limit. Unlike a SearchExport, it supports all compression
  * levels. Usage: `node export-process.ts '{"baseURL": …}'`.
  */
+import type { SimulatorAddress } from '../../simulator/simulate.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { keepHeapSmall } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -18,7 +19,6 @@ import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { definitionOf, plainOutput } from '../../test/support/export-definition.ts';
 import { connectTo } from '../client/connected-client.ts';
-import type { SimulatorAddress } from '../simulator-process.ts';
 
 export interface ExportOrder extends SimulatorAddress {
   readonly query: string;

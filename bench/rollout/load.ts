@@ -8,16 +8,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { SimulatorAddress } from '../../simulator/simulate.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import { simulatorState } from '../control-address.ts';
 import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
-import {
-  ended,
-  mainProgram,
-  type SimulatorAddress,
-  type SimulatorProcess,
-  startSimulator,
-} from '../simulator-process.ts';
+import { ended, mainProgram, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
 /** Results of a rollout from its first to its last upgrade. The operator's clock runs faster than real time. */

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { HttpsClient } from '../../test/contract/https-client.ts';
 import { type RecordingContext, recordingContext } from '../../test/support/recording-context.ts';
 import type { SimulateOptions } from '../options.ts';
-import { simulate } from '../simulate.ts';
+import { type SimulatorAddress, simulate } from '../simulate.ts';
 
 /** Timeout of a test in ms. It is long, because the simulator starts slowly on a busy machine. */
 const guardMs = 50_000;
@@ -14,18 +14,10 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 const defaults: SimulateOptions = { listen: { host: '127.0.0.1', port: 0 }, timeScale: 1 };
 
-interface StartedLine {
-  readonly baseURL: string;
-  readonly caFile: string;
-  readonly accessId: string;
-  readonly accessKey: string;
-  readonly controlURL: string;
-}
-
 /** Runs `logfleet simulate` while `use` runs. */
 async function withSimulator(
   options: Partial<SimulateOptions>,
-  use: (ready: StartedLine, client: HttpsClient) => Promise<void>,
+  use: (ready: SimulatorAddress, client: HttpsClient) => Promise<void>,
 ) {
   const context: RecordingContext = { ...recordingContext(), cwd };
   const ended = simulate({ ...defaults, ...options }, context);
@@ -33,7 +25,7 @@ async function withSimulator(
     ended,
     expect.poll(() => context.stdout.text, { interval: 1, timeout: guardMs }).toContain('\n'),
   ]);
-  const ready = JSON.parse(context.stdout.text) as StartedLine;
+  const ready = JSON.parse(context.stdout.text) as SimulatorAddress;
   const credentials = `${ready.accessId}:${ready.accessKey}`;
   const client = new HttpsClient({ baseURL: ready.baseURL, ca: readFileSync(ready.caFile, 'utf8'), credentials });
   try {
@@ -46,7 +38,7 @@ async function withSimulator(
   return ready;
 }
 
-const state = async ({ controlURL }: StartedLine, client: HttpsClient) =>
+const state = async ({ controlURL }: SimulatorAddress, client: HttpsClient) =>
   (await client.send('GET', '/state', { baseURL: controlURL })).json;
 
 test('prints its addresses and credentials in one line, and ends cleanly', async () => {

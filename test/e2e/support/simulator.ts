@@ -3,6 +3,7 @@ import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { SimulatorAddress } from '../../../simulator/simulate.ts';
 import type { CollectorSnapshot, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
 import { Program } from './program.ts';
 
@@ -17,15 +18,8 @@ const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.4
 /** Log messages of the simulator. There are many more messages than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
-/** Line that the simulator prints when it is ready. */
-interface Address {
-  readonly baseURL: string;
-  readonly caFile: string;
-  readonly controlURL: string;
-}
-
 export class Simulator {
-  readonly address: Address;
+  readonly address: SimulatorAddress;
   readonly #program: Program;
   readonly #journalFile: string;
   readonly #agent: Agent;
@@ -40,7 +34,7 @@ export class Simulator {
       '--journal',
       journalFile,
     ]);
-    const address = JSON.parse(await program.line(/^\{/)) as Address;
+    const address = JSON.parse(await program.line(/^\{/)) as SimulatorAddress;
     return new Simulator(program, journalFile, address);
   }
 
@@ -52,7 +46,7 @@ export class Simulator {
     search: { duration: '300ms', messageLimit: 200, pages: { maxMessages: 100 } },
   };
 
-  private constructor(program: Program, journalFile: string, address: Address) {
+  private constructor(program: Program, journalFile: string, address: SimulatorAddress) {
     this.#program = program;
     this.#journalFile = journalFile;
     this.address = address;
