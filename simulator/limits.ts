@@ -2,9 +2,8 @@
  * Request limits (section 8 of docs/service.md): requests of a user in any second, and concurrent requests of an access
  * key.
  */
+import { secondMs } from '../src/base/time-units.ts';
 import type { AccessKey, Settings } from './scenario/settings.ts';
-
-const secondMs = 1_000;
 
 /** Counts the requests that arrived in the second before a given time. */
 class ArrivalCounter {

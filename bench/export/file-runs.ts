@@ -1,5 +1,4 @@
 /** Runs exports over TLS into files, and a simple script that exports the same messages. */
-
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LogScenario } from '../../simulator/scenario/log-scenario.ts';
+import { dayMs } from '../../src/base/time-units.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { logMessages, newestLogMs, oldestLogMs } from '../log-page.ts';
 import { compileCache, processorSeconds } from '../process-figures.ts';
@@ -62,7 +62,6 @@ interface MessageRange {
 }
 
 const october = Date.UTC(2026, 9, 1);
-const dayMs = 24 * 3_600_000;
 const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const programs: Readonly<Record<ExportProgram, string>> = {
   export: programOf('export-process.ts'),

@@ -1,4 +1,5 @@
 /** Counts the operator's requests in one hour in which no collector needs an upgrade. */
+import { minuteMs } from '../../src/base/time-units.ts';
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
@@ -20,7 +21,6 @@ const collectors = 10_000;
 const pageRows = 1_000;
 const resyncMinutes = 5;
 const minutes = 60;
-const minuteMs = 60_000;
 
 export async function stayConverged(): Promise<ConvergedFigures> {
   const fleet = { collectors, pageRows, oldVersions: 1, spareBuild: true };

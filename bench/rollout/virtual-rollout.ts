@@ -3,6 +3,7 @@
  * '{"collectors": …}'`. Prints the results as a line of JSON.
  */
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
+import { minuteMs } from '../../src/base/time-units.ts';
 import { World } from '../../test/support/world.ts';
 
 export interface RolloutCase {
@@ -41,7 +42,6 @@ const upgradeSeconds = 180;
 const maxInProgress = 1_000;
 const requestsPerSecond = 4;
 const tolerance = 1.05;
-const minuteMs = 60_000;
 const longestMs = 48 * 60 * minuteMs;
 
 export function fleetScenario({ collectors, pageRows, oldVersions, spareBuild }: RolloutCase): Scenario {

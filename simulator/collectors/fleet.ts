@@ -2,12 +2,11 @@
  * All collectors of the simulated service. A new scenario affects only collectors whose definition has changed. Ids are
  * never reused.
  */
+import { dayMs } from '../../src/base/time-units.ts';
 import { matchesGlob } from '../base/glob.ts';
 import { durationMs } from '../base/span.ts';
 import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario/scenario.ts';
 import { SimulatedCollector } from './collector.ts';
-
-const dayMs = 86_400_000;
 
 interface Declaration {
   readonly group: string | undefined;

@@ -3,6 +3,7 @@
  * expression become part of the filter.
  */
 import { parseDuration } from '../../src/base/duration.ts';
+import { dayMs } from '../../src/base/time-units.ts';
 import { parseCondition } from './condition.ts';
 import type { Cursor } from './cursor.ts';
 import { messageField } from './message-fields.ts';
@@ -28,7 +29,6 @@ import type { Visibility } from './working-row.ts';
 
 const durationForm = /[\da-z]+/y;
 const daysForm = /^(\d+)([dw])$/;
-const dayMs = 86_400_000;
 const signs = ['+', '-'] as const;
 const wholeTypes: ReadonlySet<FieldDescriptor['fieldType']> = new Set(['long', 'int']);
 

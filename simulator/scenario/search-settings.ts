@@ -2,7 +2,7 @@
  * Search settings, with default values for all absent members. The defaults follow docs/service.md. If the service's
  * documentation is ambiguous, they follow section 10.2 of that file.
  */
-
+import { hourMs } from '../../src/base/time-units.ts';
 import { durationMs, type Span, spanOf } from '../base/span.ts';
 import { defaultMb } from '../query/aggregation-memory.ts';
 import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } from './search-scenario.ts';
@@ -34,8 +34,6 @@ export interface SearchSettings extends Required<Switches> {
   readonly status: Required<Omit<StatusScenario, 'bucketLength'>> & { readonly bucketMs: number | undefined };
   readonly pages: Required<PageScenario>;
 }
-
-const hourMs = 3_600_000;
 
 export function searchSettings(scenario: SearchScenario): SearchSettings {
   return {

@@ -3,6 +3,7 @@
  * docs/service.md. If the service's documentation is ambiguous, they follow section 10.2 of that file.
  */
 import { compareBuildVersions, parseBuildVersion } from '../../src/base/build-version.ts';
+import { minuteMs } from '../../src/base/time-units.ts';
 import { durationMs, type Span, spanOf } from '../base/span.ts';
 import type {
   BuildScenario,
@@ -94,8 +95,6 @@ export interface Settings {
   readonly aliveForMs: number;
   readonly faults: readonly Fault[];
 }
-
-const minuteMs = 60_000;
 
 const upgradeDefaults: UpgradeSettings = {
   duration: { minMs: 3 * minuteMs, maxMs: 3 * minuteMs },

@@ -2,6 +2,7 @@
  * Histogram in the status of a search job: the number of messages in each *bucket*, newest first. Empty buckets are
  * omitted.
  */
+import { secondMs } from '../../src/base/time-units.ts';
 
 export interface SimulatedBucket {
   readonly startTimestamp: number;
@@ -12,7 +13,6 @@ export interface SimulatedBucket {
 /** Maximum number of buckets of a histogram. The number is limited because the histogram is in memory. */
 const maxBuckets = 10_000;
 const usualBuckets = 60;
-const secondMs = 1_000;
 const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800, 2_592_000].map(
   (seconds) => seconds * secondMs,
 );

@@ -2,6 +2,7 @@
  * Converts a local time in a time zone to ms since the epoch. A zone is a three-letter code, an IANA name, or an offset
  * such as `+05:30`.
  */
+import { dayMs } from '../../src/base/time-units.ts';
 
 /**
  * IANA time zone of each short code. Codes for summer and winter time, such as PDT and PST, mean the same zone.
@@ -65,7 +66,6 @@ const placesByCode: Readonly<Record<string, string>> = {
  */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
-const dayMs = 86_400_000;
 /** Maximum number of cached time zones. Time zones are cached, because formatters are slow to create. */
 const maxZonesKept = 32;
 const zones = new Map<string, SearchTimeZone>();

@@ -5,12 +5,12 @@
  * Invariant: `resolve` returns the same `Account` while the Secret does not change. Callers report rejected credentials
  * (401) to `unauthorized`.
  */
-
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { getOrAdd } from '../base/get-or-add.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
 import { retryDelayMs } from '../base/retry-delay.ts';
+import { hourMs } from '../base/time-units.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
 import { serviceLimits } from '../service/budget/request-budget.ts';
 import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
@@ -50,7 +50,7 @@ const secretMaxAgeMs = 60_000;
 /**
  * Time in ms after which an unused Secret is forgotten. Its client is closed if no other Secret uses the same client.
  */
-const idleMs = 3_600_000;
+const idleMs = hourMs;
 /**
  * A rejected key is used again after a delay. If the service rejects it again within this time in ms, the next delay is
  * longer.

@@ -5,6 +5,7 @@
  * local time means the first occurrence. A skipped local time moves forward by the length of the clock change (E12).
  */
 import { isoText } from '../base/time-text.ts';
+import { hourMs } from '../base/time-units.ts';
 import { timeZone } from '../base/time-zone.ts';
 import type { Explanation } from './finding.ts';
 import { timeZoneProblem } from './schedule-check.ts';
@@ -114,9 +115,9 @@ const millisecondsForm = /^\d{1,15}$/;
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
-const maxClockChangeMs = 3 * 3_600_000;
+const maxClockChangeMs = 3 * hourMs;
 /** Time in ms after which a nearby clock change is certainly over, so that the new UTC offset applies. */
-const afterClockChangeMs = 36 * 3_600_000;
+const afterClockChangeMs = 36 * hourMs;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /** Latest time in ms that RFC 3339 can express. */
@@ -163,7 +164,6 @@ function withOffset(shown: string, localMs: number, offset: string): number | In
   return offset.startsWith('-') ? localMs + offsetMs : localMs - offsetMs;
 }
 
-const hourMs = 3_600_000;
 const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hourMs } as const;
 
 /**

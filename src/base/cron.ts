@@ -3,9 +3,8 @@
  * converts local times, because Croner treats clock changes differently.
  */
 import { Cron, CronPattern } from 'croner';
+import { dayMs, minuteMs } from './time-units.ts';
 
-const dayMs = 86_400_000;
-const minuteMs = 60_000;
 /** Maximum number of days in the cache of a schedule: more than a year. */
 const mostDays = 500;
 

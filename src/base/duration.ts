@@ -1,6 +1,7 @@
 /** Durations in the form of Kubernetes and Go: `1h30m`, `90s`, `500ms`. */
+import { hourMs, minuteMs, secondMs } from './time-units.ts';
 
-const unitsMs = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
+const unitsMs = { h: hourMs, m: minuteMs, s: secondMs, ms: 1 } as const;
 const wholeForm = /^(?:\d+(?:\.\d+)?(?:h|ms|m|s))+$/;
 const pieceForm = /(\d+(?:\.\d+)?)(h|ms|m|s)/g;
 

@@ -4,15 +4,15 @@
  * A repeated local time means its first occurrence. A skipped local time moves forward by the length of the clock
  * change.
  */
+import { dayMs, hourMs } from './time-units.ts';
 
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
-const dayMs = 24 * 3_600_000;
 /**
  * Time in ms before and after a local time at which the UTC offsets are compared. If the offsets differ, clocks change
  * near the local time.
  */
-const changeDistanceMs = 36 * 3_600_000;
+const changeDistanceMs = 36 * hourMs;
 /** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */
 const maxDays = 500;
 

@@ -5,11 +5,11 @@
  * If a clock change repeats an hour, both hours use the same folder.
  */
 import { assert } from '../base/assert.ts';
+import { hourMs } from '../base/time-units.ts';
 import { timeZone } from '../base/time-zone.ts';
 
 export type Partitioning = 'Day' | 'Hour';
 
-const hourMs = 3_600_000;
 const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Hour: hourMs };
 
 export class Partitions {

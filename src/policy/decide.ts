@@ -10,6 +10,7 @@
  */
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
+import { hourMs } from '../base/time-units.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { isoTime } from '../controller/status-text.ts';
@@ -78,7 +79,7 @@ export interface Decision extends LedgerChange {
 }
 
 /** Maximum interval in ms between decisions of a policy with maintenance windows. */
-const longestCalendarMs = 3_600_000;
+const longestCalendarMs = hourMs;
 
 export function decide(input: DecideInput): Decision {
   const { observation, ledger, policy } = input;

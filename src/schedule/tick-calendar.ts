@@ -6,9 +6,9 @@
  */
 import type { TimeRange } from '../api/time-range.ts';
 import { CronSchedule } from '../base/cron.ts';
+import { dayMs } from '../base/time-units.ts';
 import type { TimeZone } from '../base/time-zone.ts';
 
-const dayMs = 24 * 3_600_000;
 /** Maximum time in ms by which daylight-saving time can move a local time. */
 const longestChangeMs = dayMs;
 /**

@@ -1,13 +1,12 @@
 /** Tests the service's operations on collectors, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
+import { minuteMs, secondMs } from '../../src/base/time-units.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received } from './https-client.ts';
 
 const upgrades = '/v1/collectors/upgrades';
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
 
 let service: Deployment;
 beforeAll(async () => {

@@ -12,6 +12,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { sleep, systemClock } from '../../src/base/clock.ts';
+import { minuteMs } from '../../src/base/time-units.ts';
 import { HttpsClient, type Received, type SendOptions } from './https-client.ts';
 
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
@@ -44,7 +45,6 @@ export interface LogSample {
 
 /** Time in ms between two requests. It is a little longer than a rate of four requests per second requires. */
 const paceMs = 260;
-const minuteMs = 60_000;
 
 export async function openRealDeployment(): Promise<Deployment> {
   const caFile = env('CA_FILE');

@@ -1,6 +1,7 @@
 /** Tests the request limits of the service. Most of these tests run only on the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
+import { hourMs } from '../../src/base/time-units.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import type { Deployment } from './deployment.ts';
 import { finishedJob, jobsPath, requestJob, startJob } from './job-session.ts';
@@ -13,7 +14,6 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const upgrades = '/v1/collectors/upgrades';
-const hourMs = 3_600_000;
 
 /** The limits are empty, so the simulator applies the limits of the real service. */
 const limits = {};

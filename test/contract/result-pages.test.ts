@@ -2,6 +2,7 @@
  * Tests the result pages of the service, with messages or aggregation rows, on the simulator or on a real deployment.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hourMs } from '../../src/base/time-units.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import { type ContractJob, finishedJob, jobsPath, keptJob, startJob } from './job-session.ts';
@@ -16,7 +17,6 @@ afterAll(() => service.close());
 
 const aggregation = (by = '_sourceHost') => ({ query: `${service.logs.query} | count by ${by}` });
 const timeOf = (message: PageMessage) => Number(fieldOf(message, '_messagetime'));
-const hourMs = 3_600_000;
 
 describe('4.3 page of messages', () => {
   let job: ContractJob;

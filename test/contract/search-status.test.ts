@@ -1,6 +1,7 @@
 /** Tests the status, the states and the end of search jobs, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
+import { hourMs, minuteMs, secondMs } from '../../src/base/time-units.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
 import { type ContractJob, finishedJob, jobsPath, type ReceivedStatus, startJob } from './job-session.ts';
@@ -26,9 +27,6 @@ const states = [
 const aggregation = () => ({ query: `${service.logs.query} | count by _sourceHost` });
 const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
 
 function expectGrowing(statuses: readonly ReceivedStatus[]): void {
   const messages = statuses.map(({ messageCount }) => messageCount);

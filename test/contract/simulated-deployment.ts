@@ -11,6 +11,7 @@ import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { startServer } from '../../simulator/server.ts';
 import type { SimulatorState } from '../../simulator/snapshot.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { hourMs } from '../../src/base/time-units.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import type { Deployment } from './deployment.ts';
 import { HttpsClient } from './https-client.ts';
@@ -21,7 +22,6 @@ export interface SimulatedDeployment extends Deployment {
   collectorNamed(name: string): Promise<string>;
 }
 
-const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 10, 1, 12);
 /** Day that has log messages: the day before the current time of the simulator. */
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };

@@ -165,6 +165,7 @@ describe('--help', () => {
       'src/base/flag-values.ts',
       'src/base/shell-word.ts',
       'src/base/time-text.ts',
+      'src/base/time-units.ts',
       'src/cli/command/context.ts',
       'src/cli/command/flags.ts',
       'src/cli/command/invocation.ts',

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../src/base/time-units.ts';
 import {
   collectorCount,
   ledgersPath,
@@ -12,7 +13,6 @@ import {
   unfinishedRollout,
 } from '../recorded/unfinished-work.ts';
 import type { World } from '../support/world.ts';
-import { hourMs } from './export/export-world.ts';
 
 const recorded = join(import.meta.dirname, '../recorded');
 const releases = readdirSync(recorded).filter((name) => name.startsWith('release-'));

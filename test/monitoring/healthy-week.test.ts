@@ -1,9 +1,9 @@
 /** Runs healthy rollouts, exports and a schedule for a week of virtual time, and expects no alert. */
-
 import { expect, test } from 'vitest';
 import { annotations } from '../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
-import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/base/time-units.ts';
+import { every, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
 import type { SimulatedProcess } from '../support/simulated-process.ts';
 import { policiesPath } from '../support/world.ts';
 import { firedWithin, testAlerts } from './alert-rules.ts';

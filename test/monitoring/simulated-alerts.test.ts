@@ -4,17 +4,11 @@ import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
+import { hourMs, minuteMs } from '../../src/base/time-units.ts';
 import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
 import { Notifier } from '../../src/notifications/notifier.ts';
 import { sendNotification } from '../../src/notifications/webhook.ts';
-import {
-  every,
-  hourMs,
-  minuteMs,
-  ScheduleWorld,
-  schedulesPath,
-  startMs,
-} from '../integration/schedule/schedule-world.ts';
+import { every, ScheduleWorld, schedulesPath, startMs } from '../integration/schedule/schedule-world.ts';
 import { exportsPath, policiesPath, secretsPath } from '../support/world.ts';
 import { firedWithin, firing, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';

@@ -1,5 +1,6 @@
 /** A rollout and an export that are interrupted midway. Tests continue from their stored state. */
-import { ExportWorld, evenly, minuteMs } from '../integration/export/export-world.ts';
+import { minuteMs } from '../../src/base/time-units.ts';
+import { ExportWorld, evenly } from '../integration/export/export-world.ts';
 import { World } from '../support/world.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;

@@ -1,11 +1,9 @@
 /** Checks that upgrades start only in a maintenance window (R8), without the operator's code for calendars. */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
+import { minuteMs, secondMs } from '../../src/base/time-units.ts';
 import type { HistoryRecord } from './record.ts';
 import { groupOf } from './wanted.ts';
-
-const minuteMs = 60_000;
-const secondMs = 1_000;
 
 export function windowViolations({ plan, posts, state }: HistoryRecord): string[] {
   const names = new Map(state.collectors.map(({ id, name }) => [id, name]));

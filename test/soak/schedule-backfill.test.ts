@@ -1,12 +1,12 @@
 /** Tests a backfill of 1,000 runs: how many requests it sends, and how long it delays a new run. */
-
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import type { TimeRange } from '../../src/api/time-range.ts';
+import { minuteMs } from '../../src/base/time-units.ts';
 import { runName } from '../../src/schedule/run-name.ts';
 
 import { leastPerRun } from '../integration/schedule/least-requests.ts';
-import { every, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
+import { every, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
 
 const backfill = 1_000;
 const stepMs = 10 * minuteMs;

@@ -2,16 +2,8 @@
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import {
-  dayMs,
-  every,
-  exportsPath,
-  hourMs,
-  minuteMs,
-  ScheduleWorld,
-  schedulesPath,
-  textsIn,
-} from '../integration/schedule/schedule-world.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/base/time-units.ts';
+import { every, exportsPath, ScheduleWorld, schedulesPath, textsIn } from '../integration/schedule/schedule-world.ts';
 import { countFrom, schedulePool } from '../simulation/history-pool.ts';
 
 const epochMs = Date.UTC(2026, 0, 1);

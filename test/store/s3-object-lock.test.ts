@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
+import { dayMs } from '../../src/base/time-units.ts';
 import { type CommitRecord, commit } from '../../src/destination/commit-record.ts';
 import { coverageOf } from '../../src/destination/coverage.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
@@ -24,7 +25,6 @@ import { S3Gateway, type S3GatewayAccess } from '../support/s3-gateway.ts';
 import { systemPorts } from './place.ts';
 
 const mebibyte = 1024 * 1024;
-const dayMs = 86_400_000;
 const retainUntilDays = 30;
 
 const definition = definitionOf();

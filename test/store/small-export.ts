@@ -1,6 +1,7 @@
 /** Small export with generated rows, which stops at each step until the test continues it. */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
+import { minuteMs } from '../../src/base/time-units.ts';
 import { type CommitRecord, commit, readRecords } from '../../src/destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../../src/destination/coverage.ts';
 import { dataFileName } from '../../src/destination/export-layout.ts';
@@ -13,7 +14,6 @@ import type { Writer } from '../../src/destination/store/writer.ts';
 import { definitionOf, plainOutput } from '../support/export-definition.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
-const minuteMs = 60_000;
 export const rowsOfFile = 12_000;
 /**
  * Text of a message. The messages make each file of the export 6 MB in size, so that it is uploaded in more than one

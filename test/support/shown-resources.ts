@@ -1,16 +1,13 @@
 /** Policies, exports and schedules in various states, for tests and pictures of `logfleet ui`. */
-
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';
 import type { SearchExportScheduleStatus } from '../../src/api/generated/search-export-schedule.ts';
 import type { AnyResource, KindName, ObjectMeta, ResourceOf } from '../../src/api/kinds.ts';
 import { applyDefaults } from '../../src/api/schemas.ts';
+import { hourMs, minuteMs } from '../../src/base/time-units.ts';
 
 type ShownStatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 interface WantedResource<K extends KindName> {
   readonly kind: K;

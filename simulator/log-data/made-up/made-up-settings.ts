@@ -1,4 +1,5 @@
 /** Settings of generated messages. Durations are in ms. Shares, such as `oddShare`, are fractions from 0 to 1. */
+import { dayMs } from '../../../src/base/time-units.ts';
 import type { FieldCase } from '../field-case.ts';
 
 export interface MadeUpSettings {
@@ -88,7 +89,6 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
 /** Earliest and latest possible message time, in ms since the epoch. All times in this range have thirteen digits. */
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
-const dayMs = 24 * 60 * 60_000;
 /** Maximum number of messages in one millisecond. */
 const maxPerMs = 1_000_000;
 /** Maximum number of generated messages. The ids of more messages would have too many digits. */

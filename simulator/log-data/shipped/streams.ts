@@ -3,6 +3,7 @@
  *
  * If the rate changes, earlier messages remain the same. A repeated search therefore finds the same messages.
  */
+import { dayMs } from '../../../src/base/time-units.ts';
 import { mixed } from '../message-ids.ts';
 
 export interface ShippingRate {
@@ -30,7 +31,6 @@ interface Period extends ShippingRate {
 /** Length of a slot in ms. A collector sends its messages evenly within a slot. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
-const dayMs = 24 * 60 * 60_000;
 /** Maximum time from a message to its receipt, in ms. */
 export const maxDelayMs = 2_000;
 

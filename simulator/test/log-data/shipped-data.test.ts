@@ -1,12 +1,11 @@
 /** Tests messages that collectors send, and their rates over time. */
 import { describe, expect, test } from 'vitest';
+import { dayMs, minuteMs } from '../../../src/base/time-units.ts';
 import { shippedData } from '../../log-data/shipped/shipped-data.ts';
 import { Stream } from '../../log-data/shipped/streams.ts';
 import { describeLogData } from './conformance.ts';
 import { everything } from './plain-search.ts';
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 const startMs = Date.UTC(2026, 0, 1);
 
 function streamOf(index: number, perMinute: number, dailyRhythm = 0): Stream {

@@ -1,5 +1,6 @@
 /** Tests the scenario's member `logs`: its messages, and errors for invalid values. */
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import type { LogScenario } from '../../scenario/log-scenario.ts';
 import { parseMoment } from '../../scenario/log-scenario.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
@@ -8,7 +9,6 @@ import { parseScenario } from '../../scenario-file.ts';
 import { cookieOf, jobs } from '../searching-service.ts';
 import { SimulatedService, startMs } from '../simulated-service.ts';
 
-const hourMs = 3_600_000;
 const quick: Scenario = { search: { notStartedFor: '0s', duration: '0s' } };
 
 const serviceWith = (logs?: LogScenario, scenario: Scenario = {}) =>

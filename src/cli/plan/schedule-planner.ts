@@ -2,12 +2,12 @@
  * Plans schedules: the runs that are due now (the backfill) and the runs of the next 24 hours. Only one run is planned
  * as a sample. The estimates assume that all other runs need the same work.
  */
-
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import type { TimeRange } from '../../api/time-range.ts';
 import { assert } from '../../base/assert.ts';
 import { isoText } from '../../base/time-text.ts';
+import { dayMs } from '../../base/time-units.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import { dueTimeOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
@@ -15,7 +15,6 @@ import { TickCalendar } from '../../schedule/tick-calendar.ts';
 import { union } from '../../schedule/time-spans.ts';
 import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
-const dayMs = 24 * 3_600_000;
 /**
  * Periods in ms for which the average number of runs per day is computed. The longer period is used for schedules with
  * less than one run per day.

@@ -17,6 +17,7 @@ import {
   type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3';
+import { dayMs } from '../../base/time-units.ts';
 import type { FileLifetime, LeftoverChoice } from '../store/destination.ts';
 import { destinationError } from '../store/destination-error.ts';
 import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
@@ -29,7 +30,6 @@ import { type S3Place, S3Upload } from './s3-upload.ts';
 /** Maximum number of attempts for a conflicting upload (HTTP status 409) or a broken download. */
 const maxTries = 4;
 const nothing = new Uint8Array();
-const dayMs = 86_400_000;
 
 export class S3Destination extends ObjectStore<S3Settings> {
   readonly #client: S3Client;

@@ -1,17 +1,17 @@
 /** Chooses the length of the short periods for which rows are counted (E6). */
+import { dayMs, hourMs, minuteMs, secondMs } from '../../base/time-units.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
 /** Possible lengths of a period. Each length divides a day into equal periods. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
-  { suffix: 's', unitMs: 1_000, counts: [1, 2, 5, 10, 15, 30] },
-  { suffix: 'm', unitMs: 60_000, counts: [1, 2, 5, 10, 15, 30] },
-  { suffix: 'h', unitMs: 3_600_000, counts: [1, 2, 3, 4, 6, 12] },
+  { suffix: 's', unitMs: secondMs, counts: [1, 2, 5, 10, 15, 30] },
+  { suffix: 'm', unitMs: minuteMs, counts: [1, 2, 5, 10, 15, 30] },
+  { suffix: 'h', unitMs: hourMs, counts: [1, 2, 3, 4, 6, 12] },
 ].flatMap(({ suffix, unitMs, counts }) =>
   counts.map((count) => ({ text: `${count}${suffix}`, lengthMs: count * unitMs })),
 );
-const dayMs = 86_400_000;
 
 /** Minimum length in ms of the periods in exports by receipt time. */
 const leastByReceiptMs = 600_000;

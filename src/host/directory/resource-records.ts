@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
+import { dayMs } from '../../base/time-units.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, requireState, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
@@ -138,7 +139,6 @@ function unreadable(file: string): PlacedFinding {
 
 /** Number of days for which the state of a resource is kept without a manifest. */
 export const retentionDays = 30;
-const dayMs = 24 * 3_600_000;
 
 /**
  * Notice for users that a manifest was deleted, or exists again. logfleet keeps the state of a resource without a

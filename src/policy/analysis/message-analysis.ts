@@ -4,17 +4,15 @@
  *
  * The counting periods depend only on times in the ledger, so they stay the same after a restart or a change of leader.
  */
-
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../api/time-range.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
+import { dayMs } from '../../base/time-units.ts';
 import { bounded } from '../../controller/status-text.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
-
-const dayMs = 24 * 60 * 60_000;
 
 /**
  * Returns the time in ms to wait after a period before its messages are counted, because messages can arrive late.

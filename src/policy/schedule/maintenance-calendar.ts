@@ -2,7 +2,6 @@
  * Computes when upgrades may start according to `spec.maintenance` (R8). The results are cached for each time zone,
  * because they are needed for every collector.
  */
-
 import { renderExplanation } from '../../api/finding.ts';
 import type {
   CollectorVersionPolicySpec,
@@ -15,6 +14,7 @@ import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
+import { dayMs } from '../../base/time-units.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
@@ -76,7 +76,7 @@ interface Kept<Value> extends Found<Value> {
 }
 
 /** Maximum age of a cached answer in ms. */
-const longestKeptMs = 24 * 3_600_000;
+const longestKeptMs = dayMs;
 /**
  * Maximum number of time zones with cached results. The cache must be limited, because collectors may report any text
  * as their time zone.

@@ -3,6 +3,7 @@
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import type { CronSchedule } from '../../base/cron.ts';
+import { dayMs, hourMs } from '../../base/time-units.ts';
 import type { TimeZone } from '../../base/time-zone.ts';
 
 /** Maintenance window in a time zone. */
@@ -18,14 +19,14 @@ export interface Opening {
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a window opens earlier or later when daylight-saving time begins or ends. */
-const longestChangeMs = 24 * 3_600_000;
+const longestChangeMs = dayMs;
 /** A time range that is longer than this number of ms counts as endless. */
-const longestSightMs = 400 * 24 * 3_600_000;
+const longestSightMs = 400 * dayMs;
 /**
  * Period in ms that the first search for the start of a time range covers. Each further search covers a period twice as
  * long.
  */
-const shortestLookMs = 3_600_000;
+const shortestLookMs = hourMs;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings in one search. */
 const mostOpenings = 50_000;

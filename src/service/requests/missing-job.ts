@@ -2,6 +2,7 @@
  * Finds out why the service does not know a search job (section 7.3 of docs/service.md): a replica does not know it
  * yet, a cookie is missing, or the job was deleted or cancelled.
  */
+import { hourMs } from '../../base/time-units.ts';
 import type { jobMissings } from './outcome.ts';
 
 /**
@@ -17,7 +18,7 @@ const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
 /** Time in ms after which the service ends every search job (section 3.1 of docs/service.md). */
-export const longestQueryMs = 8 * 3_600_000;
+export const longestQueryMs = 8 * hourMs;
 
 /** Request for which the service reported that the search job does not exist. */
 export interface NoSuchJob {

@@ -1,7 +1,8 @@
 /** Header `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date. */
+import { hourMs } from '../../base/time-units.ts';
 
 /** Maximum wait in ms after a `Retry-After` header. */
-const longestRetryAfterMs = 3_600_000;
+const longestRetryAfterMs = hourMs;
 
 /**
  * Parses a `Retry-After` header. Returns the wait in ms; undefined if it is missing or invalid. `nowMs` is wall time.

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Condition, type ConditionType, reasons, setCondition } from '../../../src/api/conditions.ts';
 import type { KindName } from '../../../src/api/kinds.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { World } from '../../support/world.ts';
 import { runLua } from './lua-program.ts';
 
@@ -176,8 +177,6 @@ describe('the table of health, of exports', () => {
 });
 
 describe('statuses that an operator wrote', () => {
-  const minuteMs = 60_000;
-
   async function lookedAfter(spec: object, waitMs: number) {
     const world = new World({
       scenario: {

@@ -1,6 +1,7 @@
 /** Compares the output of `logfleet plan` with the rollout that follows. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook } from '../../../src/cli/plan/planner.ts';
 import type { RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
@@ -8,8 +9,6 @@ import { planInWorld } from '../../support/planned-world.ts';
 import { World } from '../../support/world.ts';
 
 const [old, older, target] = ['19.120-1', '19.100-1', '19.200-1'] as const;
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 interface PlannedRolloutCase {
   readonly groups: Scenario['groups'];

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook, Planned } from '../../../src/cli/plan/planner.ts';
 import { countUpgrades, type RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
@@ -9,8 +10,6 @@ import { type PlanInWorld, planInWorld } from '../../support/planned-world.ts';
 import { policiesPath, World } from '../../support/world.ts';
 
 const [before, target, beyond] = ['19.100-1', '19.200-1', '19.300-1'] as const;
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 function fleet(scenario: Partial<Scenario> = {}, spec: object = {}): World {
   const world = new World({

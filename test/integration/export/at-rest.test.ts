@@ -1,10 +1,9 @@
 /** Tests that idle exports and missing Secrets cause almost no requests (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { hourMs, minuteMs, secondMs } from '../../../src/base/time-units.ts';
 import { secretsPath } from '../../support/world.ts';
-import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
-
-const secondMs = 1_000;
+import { ExportWorld, evenly, startMs } from './export-world.ts';
 
 function costs({ world }: ExportWorld) {
   const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);

@@ -1,7 +1,8 @@
 /** Tests exports whose Secret changes. Running searches keep their credentials. */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { secretsPath } from '../../support/world.ts';
-import { ExportWorld, evenly, minuteMs } from './export-world.ts';
+import { ExportWorld, evenly } from './export-world.ts';
 
 const scenario = {
   users: { ops: { keys: { simulator: 'simulator-key', second: 'second-key' } } },

@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
 import { busiest, exportsPath, secretsPath } from '../../support/world.ts';
-import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+import { ExportWorld, evenly, startMs } from './export-world.ts';
 
 const texts = (count: number) =>
   evenly(count)

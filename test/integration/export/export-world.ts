@@ -3,6 +3,7 @@ import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
 import type { ExportSettings } from '../../../src/export/resource/export-settings.ts';
 import type { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
@@ -11,8 +12,6 @@ import type { ServiceMaker } from '../../support/service-world.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 import { exportsPath, World } from '../../support/world.ts';
 
-export const hourMs = 3_600_000;
-export const minuteMs = 60_000;
 /** Wall time in ms at which the clocks start. */
 export const startMs = Date.UTC(2026, 10, 1);
 

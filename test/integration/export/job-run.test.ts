@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { JobController, jobsPath } from '../../support/job-controller.ts';
 import { busiest, exportsPath } from '../../support/world.ts';
-import { ExportWorld, type ExportWorldOptions, evenly, minuteMs } from './export-world.ts';
+import { ExportWorld, type ExportWorldOptions, evenly } from './export-world.ts';
 
 const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
 const inJob = { execution: { mode: 'Job' }, destination: claim };

@@ -5,7 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { Message } from '../../../simulator/test/row-data.ts';
-import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
+import { ExportWorld, evenly, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
 /** A search at the row limit has ten pages, as in the real service. */

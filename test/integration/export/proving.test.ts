@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { Message } from '../../../simulator/test/row-data.ts';
-import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { ExportWorld, evenly, startMs } from './export-world.ts';
 import { type ResultFields, small } from './lies/corpus.ts';
 import { LyingService } from './lies/lying-service.ts';
 

@@ -1,7 +1,8 @@
 /** Tests the proof of exports by receipt time (E6). */
 import { expect, test } from 'vitest';
 import { type InProcessAnswer, type InProcessRequest, InProcessService } from '../../../simulator/in-process.ts';
-import { ExportWorld, hourMs, minuteMs, startMs } from './export-world.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { ExportWorld, startMs } from './export-world.ts';
 
 const fromMs = startMs - 2 * hourMs;
 

@@ -5,9 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordTold } from '../../support/told.ts';
 import { secretsPath } from '../../support/world.ts';
-import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+import { ExportWorld, evenly, startMs } from './export-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type ExportRefusalStatus = keyof typeof reasons;

@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordTold } from '../../support/told.ts';
-import { ExportWorld, type ExportWorldOptions, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+import { ExportWorld, type ExportWorldOptions, evenly, startMs } from './export-world.ts';
 
 /** Searches take half a minute and return at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;

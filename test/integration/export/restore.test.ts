@@ -4,8 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { exportsPath } from '../../support/world.ts';
-import { ExportWorld, evenly, hourMs, minuteMs } from './export-world.ts';
+import { ExportWorld, evenly } from './export-world.ts';
 
 interface BackedUpExport {
   readonly metadata: { readonly uid: string };

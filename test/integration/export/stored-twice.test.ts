@@ -1,6 +1,7 @@
 /** Tests exports from a service that stores messages more than once (E6, E9). */
 import { expect, test } from 'vitest';
-import { ExportWorld, hourMs, minuteMs, startMs } from './export-world.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { ExportWorld, startMs } from './export-world.ts';
 
 const messages = Array.from({ length: 1_000 }, (_, index) => ({
   at: startMs - 2 * hourMs + Math.floor((index * hourMs) / 1_000),

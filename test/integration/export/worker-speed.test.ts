@@ -1,9 +1,10 @@
 /** Measures in virtual time how much faster several workers export than one. */
 import { expect, test } from 'vitest';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { JobController } from '../../support/job-controller.ts';
 import type { MemoryDestination } from '../../support/memory-destination.ts';
-import { ExportWorld, evenly, minuteMs } from './export-world.ts';
+import { ExportWorld, evenly } from './export-world.ts';
 
 /** Processor time in ms that a worker needs for each file. */
 const fileMs = 2_500;

@@ -1,11 +1,9 @@
 /** Tests the condition of a policy after each mistake of a user, and after its correction. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { serviceOrigin } from '../../support/service-world.ts';
 import { busiest, policiesPath, secretsPath, World } from '../../support/world.ts';
-
-const hourMs = 3_600_000;
-const minuteMs = 60_000;
 
 const scenario: Scenario = {
   builds: ['19.361-20', '19.400-1', '19.500-1'],

@@ -1,13 +1,12 @@
 /** A version breaks 30 % of 5,000 collectors. A canary stage of 50 collectors detects this. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
 const fleet = 5_000;
 const canaries = 50;
-const hourMs = 60 * minuteMs;
 
 function rollout(upgrade: Scenario['upgrade'], canary: object) {
   const world = new World({

@@ -2,12 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 import { type BackedUpFields, patchTo } from './backup.ts';
 
 const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
-const hourMs = 60 * minuteMs;
 
 const always = { schedule: '0 * * * *', duration: '1h', timeZone: 'UTC' };
 const canary = { name: 'canary', size: 2, soakDuration: '20m', maxFailures: 1, maxInProgress: 1 };

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordTold } from '../../support/told.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
-import { before, canary, hourMs, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
+import { before, canary, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 type PolicyStatus = CollectorVersionPolicyStatus;
 

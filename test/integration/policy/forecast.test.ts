@@ -2,13 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { type Forecast, type ForecastInput, type ForecastStage, forecast } from '../../../src/policy/plan/forecast.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
-const hourMs = 60 * minuteMs;
 const noonMs = Date.parse('2026-11-20T12:00Z');
 
 function stage(count: number, members: Partial<ForecastStage> = {}): ForecastStage {

@@ -1,7 +1,8 @@
 /** Tests late joiners, which are installed after a rollout completed. Their failures are counted separately (R5). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { before, canary, hourMs, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
+import { before, canary, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 

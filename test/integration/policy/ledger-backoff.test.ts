@@ -1,6 +1,6 @@
 /** Tests that a failed write of the ledger is retried with growing delays. */
 import { expect, test } from 'vitest';
-import { minuteMs } from '../../unit/policy/builders.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { staged } from './staged-world.ts';
 
 test('writes of a ledger that fail are repeated with growing delays', async () => {

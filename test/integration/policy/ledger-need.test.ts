@@ -3,12 +3,13 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { needsLedger } from '../../../src/policy/ledger/rollout-header.ts';
 import { headerFromStatus } from '../../../src/policy/ledger/status-recovery.ts';
 import { policiesPath, secretsPath } from '../../support/world.ts';
-import { epochMs, header, target as headerTarget, minuteMs, stageRecord } from '../../unit/policy/builders.ts';
-import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
+import { epochMs, header, target as headerTarget, stageRecord } from '../../unit/policy/builders.ts';
+import { before, canary, middle, rest, staged, target } from './staged-world.ts';
 
 const completed = {
   id: `1-${headerTarget}`,

@@ -1,7 +1,7 @@
 /** Tests a ledger that the operator cannot read: no upgrade starts until it is repaired (U1). */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 

@@ -1,10 +1,10 @@
 /** Tests that the cost of policies grows only linearly with their number (U9). */
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { MemberIndex } from '../../../src/fleet/member-index.ts';
 import { PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import { PolicyReconciler } from '../../../src/policy/policy-reconciler.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const version = '19.100-1';
 const scenario = (count: number) => ({

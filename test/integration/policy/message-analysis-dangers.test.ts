@@ -1,11 +1,11 @@
 /** Tests message analyses with retries, new targets, changed credentials and lost ledgers. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { secretsPath } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 import { analyzed } from './analyzed-world.ts';
 import { Backup } from './backup.ts';
-import { before, hourMs, middle, rest, target } from './staged-world.ts';
+import { before, middle, rest, target } from './staged-world.ts';
 
 const silencing = { stopsShipping: 0.3 };
 

@@ -3,9 +3,9 @@
  */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { analyzed } from './analyzed-world.ts';
-import { before, hourMs, target } from './staged-world.ts';
+import { before, target } from './staged-world.ts';
 
 const silencing = { stopsShipping: 0.3 };
 const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true };

@@ -2,8 +2,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { analyzed } from './analyzed-world.ts';
-import { hourMs } from './staged-world.ts';
 
 const channel = 'logfleet:boundary';
 const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true };

@@ -1,9 +1,8 @@
 /** Tests message analyses for collectors that reach the target late. */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { analyzed } from './analyzed-world.ts';
-import { hourMs } from './staged-world.ts';
 
 test('a collector that was upgraded within the analyzed period is not judged', async () => {
   const { world, analysisNow, annotate, status, stage } = analyzed({

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { annotations } from '../../../src/api/annotations.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { World } from '../../support/world.ts';
 import { readText } from '../../unit/house/source-file.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 import { analyzed } from './analyzed-world.ts';
-import { before, hourMs, middle, type StagedSetting, target } from './staged-world.ts';
+import { before, middle, type StagedSetting, target } from './staged-world.ts';
 
 const silencing = { stopsShipping: 0.3 };
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { describeHealth } from '../../../src/controller/health.ts';
 import { recordTold } from '../../support/told.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
-import { hourMs, staged } from './staged-world.ts';
+import { staged } from './staged-world.ts';
 
 /** The service fails from 20 minutes after the start until this time. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {

@@ -1,9 +1,9 @@
 /** Tests how the operator checks after a rollback whether collectors send logs again (R11). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { type AnalyzedParts, analyzed } from './analyzed-world.ts';
-import { before, hourMs, middle, type StagedSetting, target } from './staged-world.ts';
+import { before, middle, type StagedSetting, target } from './staged-world.ts';
 
 const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true };
 

@@ -5,10 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordTold } from '../../support/told.ts';
 import { secretsPath } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
-import { hourMs, staged } from './staged-world.ts';
+import { staged } from './staged-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type RefusalStatus = keyof typeof reasons;

@@ -1,7 +1,7 @@
 /** Tests a policy that is deleted and created again while upgrades run (U13). */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 test('an attempt that was written ahead and never sent is not in flight for the next policy', async () => {
   const world = new World({

@@ -1,7 +1,7 @@
 /** Tests a selector that changes during a rollout (U12). */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 async function withFailed() {
   const world = new World({

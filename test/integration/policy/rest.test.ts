@@ -1,7 +1,7 @@
 /** Tests that the operator sends no more requests for a policy after the policy is paused or the process ends. */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const scenario = {
   builds: ['19.100-1', '19.150-1', '19.200-1'],

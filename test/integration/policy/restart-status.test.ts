@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordTold } from '../../support/told.ts';
 import { secretsPath } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
-import { canary, hourMs, middle, rest, staged } from './staged-world.ts';
+import { canary, middle, rest, staged } from './staged-world.ts';
 
 const failing = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail' as const }] } };
 const stopsAtOnce = { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } };

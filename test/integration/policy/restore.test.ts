@@ -2,12 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 import { Backup } from './backup.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
-const hourMs = 60 * minuteMs;
 const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
 const stages = [
   { name: 'canary', size: 2, soakDuration: '45m' },

@@ -1,7 +1,8 @@
 /** Tests faults that could damage collectors while no user watches, for example on a weekend. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
-import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
+import { before, canary, middle, rest, staged, target } from './staged-world.ts';
 
 const fails = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 

@@ -2,11 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
-const hourMs = 60 * minuteMs;
 const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
 const rollsBack = { maxFailures: 0, minSamples: 1, action: 'Rollback' } as const;
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';

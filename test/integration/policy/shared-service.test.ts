@@ -1,7 +1,7 @@
 /** Tests policies that share a service, with different settings and URL paths. */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, policyDefaults, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST');
 

@@ -1,9 +1,9 @@
 /** Tests rollouts in stages with the whole operator. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { planInWorld } from '../../support/planned-world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
-import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
+import { before, canary, middle, rest, staged, target } from './staged-world.ts';
 
 const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
   name,

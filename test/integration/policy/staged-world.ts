@@ -1,10 +1,9 @@
 /** Simulates the whole operator with one policy and a few collectors. */
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 export const [before, middle, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
-export const hourMs = 60 * minuteMs;
 
 export interface StagedSetting {
   readonly count?: number;

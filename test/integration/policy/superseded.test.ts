@@ -1,7 +1,7 @@
 /** Tests the history entry of a rollout that ends because the target changes. */
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
 
 const [before, first, second] = ['19.100-1', '19.150-1', '19.200-1'] as const;
 

@@ -1,7 +1,8 @@
 /** Tests a target that is replaced and set again. The operator keeps its results (R6). */
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { Backup } from './backup.ts';
-import { before, canary, hourMs, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
+import { before, canary, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 const stages = [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest];

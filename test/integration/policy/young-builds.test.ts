@@ -1,9 +1,7 @@
 /** Tests `minAge`, the minimum age of a build. */
 import { expect, test } from 'vitest';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { World } from '../../support/world.ts';
-import { minuteMs } from '../../unit/policy/builders.ts';
-
-const hourMs = 60 * minuteMs;
 
 function fleet(): World {
   const world = new World({

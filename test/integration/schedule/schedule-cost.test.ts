@@ -3,8 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { leastPerRun } from './least-requests.ts';
-import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from './schedule-world.ts';
+import { every, ScheduleWorld, startMs } from './schedule-world.ts';
 
 test.each([
   ['of a second', '1s'],

@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { DirectoryView } from '../../../src/host/directory/directory-view.ts';
 import { writeRequest } from '../../../src/host/directory/requests.ts';
@@ -9,7 +10,6 @@ import { MemoryExports } from '../../support/memory-exports.ts';
 import { serviceOrigin } from '../../support/service-world.ts';
 import { runPlan } from '../cli/plan-run.ts';
 import { DirectoryWorld } from '../host/directory/directory-world.ts';
-import { hourMs, minuteMs } from './schedule-world.ts';
 
 const secret = `apiVersion: v1
 kind: Secret

@@ -1,8 +1,9 @@
 /** Tests schedules with a faulty API server, and with resources that others change (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
-import { exportsPath, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
+import { exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
 
 const runName = 'hourly-20261101t050000z-060000z';
 

@@ -1,8 +1,9 @@
 /** Tests schedules whose runs are Kubernetes Jobs. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { JobController } from '../../support/job-controller.ts';
-import { every, hourMs, minuteMs, ScheduleWorld, startMs, textsIn } from './schedule-world.ts';
+import { every, ScheduleWorld, startMs, textsIn } from './schedule-world.ts';
 
 const inJob = { execution: { mode: 'Job' }, destination: { s3: { bucket: 'logs', region: 'eu-central-1' } } };
 const startTime = new Date(startMs - 4 * hourMs).toISOString().replace('.000', '');

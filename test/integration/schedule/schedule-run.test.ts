@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordTold } from '../../support/told.ts';
-import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
+import { every, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
 

@@ -4,6 +4,7 @@ import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { TimeRange } from '../../../src/api/time-range.ts';
+import { dayMs, hourMs } from '../../../src/base/time-units.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
@@ -15,9 +16,6 @@ import { exportDefaults, exportsPath, World } from '../../support/world.ts';
 
 export { exportsPath };
 
-export const minuteMs = 60_000;
-export const hourMs = 60 * minuteMs;
-export const dayMs = 24 * hourMs;
 /** Wall time in ms of the start: 1 a.m. in New York, which occurs twice on this day. */
 export const startMs = Date.UTC(2026, 10, 1, 5);
 

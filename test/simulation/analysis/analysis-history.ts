@@ -5,11 +5,10 @@
 import { drawFor } from '../../../simulator/base/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { World } from '../../support/world.ts';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 const [before, spare, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
 const minMessages = 100;
 const durationMinutes = 30;

@@ -1,5 +1,6 @@
 /** Plans of simulated exports. Each plan triggers one special case, such as a killed process or a low row limit. */
 import type { SearchScenario } from '../../../simulator/scenario/search-scenario.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { Chance } from '../chance.ts';
 import {
   aggregated,
@@ -11,8 +12,6 @@ import {
 } from './plan.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 const toMs = historyStartMs - 24 * hourMs;
 const fromMs = toMs - hourMs;
 

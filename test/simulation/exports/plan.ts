@@ -1,6 +1,7 @@
 /** Draws the plan of one simulated export from a seed. */
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SearchScenario } from '../../../simulator/scenario/search-scenario.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { Chance } from '../chance.ts';
 import { type ApiFaultPlan, planApiFaults } from '../planned-faults.ts';
@@ -89,7 +90,6 @@ export interface DestinationFaultPlan {
 }
 
 export const historyStartMs = Date.UTC(2026, 10, 1);
-const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
 /** Output formats whose files are compressed as a whole. Parquet files are compressed in parts. */

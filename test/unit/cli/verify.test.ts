@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { placeOfSchedule, placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
@@ -13,7 +14,7 @@ import { type Manifest, manifestKind, manifestOf } from '../../../src/destinatio
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { type ProofLevel, proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { recordingContext } from '../../support/recording-context.ts';
-import { hourMs, identity, layout, plan, recordOf, startMs } from '../destination/sample-export.ts';
+import { identity, layout, plan, recordOf, startMs } from '../destination/sample-export.ts';
 
 let directory: string;
 let manifest: Manifest;

@@ -1,6 +1,7 @@
 /** Tests how two processes commit the intervals of an export, each of them once (E3, E4, E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, commit, readRecords, recordKind } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../../src/destination/manifest.ts';
@@ -10,7 +11,7 @@ import { summaryOf } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { type DestinationCall, MemoryDestination } from '../../support/memory-destination.ts';
 import { randomRuns } from '../../support/random-runs.ts';
-import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
+import { identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 
 const endMs = startMs + 4 * hourMs;
 

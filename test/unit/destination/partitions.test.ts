@@ -1,9 +1,7 @@
 /** Tests the folders of partitions, also on days on which clocks change. */
 import { expect, test } from 'vitest';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { type Partitioning, Partitions } from '../../../src/destination/partitions.ts';
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 const parts = ['year', 'month', 'day', 'hour', 'minute'] as const;
 

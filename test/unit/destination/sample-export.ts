@@ -1,13 +1,13 @@
 /** Sample export that covers four hours in two segments, with its commit records. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { hourMs } from '../../../src/base/time-units.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { dataFileName } from '../../../src/destination/export-layout.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import type { MemoryDestination } from '../../support/memory-destination.ts';
 
-export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
 
 export const { identity, layout } = definitionOf(

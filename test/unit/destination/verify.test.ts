@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, recordKind, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { figuresOf, settleVerdict } from '../../../src/destination/digest-verdict.ts';
@@ -20,7 +21,7 @@ import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { recordedSlices, SliceSums } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
+import { identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 
 let destination: MemoryDestination;
 let records: readonly CommitRecord[];

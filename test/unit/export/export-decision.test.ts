@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { RunningSearch } from '../../../src/export/search/search-tools.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../../src/export/work/export-decision.ts';
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 
-const hourMs = 3_600_000;
 const now: ExportMoment = { wallMs: 10_000, monotonicMs: 500_000, clockBehindMs: 0 };
 
 function record(segment: number, fromMs: number, toMs: number, written = 5): CommitRecord {

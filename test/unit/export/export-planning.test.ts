@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
 import { type PlannedExport, type PlanningWait, planExport } from '../../../src/export/plan/export-planning.ts';
 import type { ExportDefinition, ExportRequest } from '../../../src/export/search/export-definition.ts';
@@ -16,7 +17,6 @@ import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { testWriter } from '../../support/memory-exports.ts';
 
-const hourMs = 3_600_000;
 const settleDelayMs = 180_000;
 const settledAgoMs = 10 * 60_000;
 

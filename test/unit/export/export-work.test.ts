@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, commit, recordKind } from '../../../src/destination/commit-record.ts';
 import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
@@ -22,7 +23,6 @@ import { testWriter } from '../../support/memory-exports.ts';
 import { emptyRecord, ScriptedSearch } from '../../support/scripted-search.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 
-const hourMs = 3_600_000;
 const fromMs = Date.UTC(2026, 9, 1);
 
 const definition = definitionOf({ timeRange: { from: String(fromMs), to: String(fromMs + 3 * hourMs) } });

@@ -1,6 +1,7 @@
 /** Tests the files of one interval: their partition folders, and their maximum number. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { maxFiles } from '../../../src/destination/commit-record.ts';
 import { partitionOf } from '../../../src/destination/export-layout.ts';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
@@ -10,7 +11,7 @@ import { recordRow } from '../../../src/output/record-row.ts';
 import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { testWriter } from '../../support/memory-exports.ts';
-import { evenly, hour, hourMs, hourRequest, SearchWorld, startMs } from './search-world.ts';
+import { evenly, hour, hourRequest, SearchWorld, startMs } from './search-world.ts';
 
 test('more files than a record can name are refused, with what to write instead', async () => {
   const destination = new MemoryDestination();

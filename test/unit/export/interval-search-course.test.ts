@@ -6,11 +6,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
 import { sleep } from '../../../src/base/clock.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { plainOutput } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
+import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
 
 test('pages are read after the search has ended (E7)', async () => {
   const world = new SearchWorld({ scenario: { search: { duration: '40s' } }, messages: evenly(25_500) });

@@ -1,7 +1,8 @@
 /** Tests interval searches that continue with a search job that was opened to plan the export. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
-import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
+import { evenly, hour, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
 
 const limited = (more: Scenario['search'] = {}): Scenario => ({
   search: { messageLimit: 250, pages: { maxMessages: 50 }, status: { bucketLength: '10m' }, ...more },

@@ -1,10 +1,11 @@
 /** Tests the search of an interval: the result, the reason for it, and the files that it leaves at the destination. */
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
 import type { PageRow } from '../../../src/service/pages/page-row.ts';
 import { plainOutput } from '../../support/export-definition.ts';
-import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
+import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {
   test('is committed with four requests: creation, status, page and deletion (E3, E6)', async () => {

@@ -4,6 +4,7 @@ import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, readRecords } from '../../../src/destination/commit-record.ts';
 import type { Writer } from '../../../src/destination/store/writer.ts';
 import type { ExportDefinition, ExportRequest } from '../../../src/export/search/export-definition.ts';
@@ -22,7 +23,6 @@ import { definitionOf, exportRequest } from '../../support/export-definition.ts'
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { testWriter } from '../../support/memory-exports.ts';
 
-export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
 export const hour = { fromMs: startMs - hourMs, toMs: startMs };
 

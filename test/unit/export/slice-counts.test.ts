@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { slicesOf } from '../../../src/export/plan/slice-counts.ts';
 import { sliceLength } from '../../../src/export/search/slice-length.ts';
-
-const hourMs = 3_600_000;
 
 test.each([
   [500, '1ms'],

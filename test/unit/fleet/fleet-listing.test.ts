@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
+import { dayMs, minuteMs } from '../../../src/base/time-units.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
 import { FakeUpgradeService } from '../../support/fake-upgrade-service.ts';
 import { serviceError } from '../../support/service-error.ts';
@@ -11,8 +12,6 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 import { collector } from '../policy/builders.ts';
 
 const [first, middle, spare, last] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'] as const;
-
-const dayMs = 86_400_000;
 
 function world(count = 0, version: string = first) {
   const clock = new VirtualClock();
@@ -591,8 +590,6 @@ test('a closed listing sends nothing and notifies no user', async () => {
 });
 
 describe('U9: a user at rest', () => {
-  const minuteMs = 60_000;
-
   async function resting() {
     const parts = world(3, middle);
     const heard = { a: 0, b: 0 };

@@ -1,5 +1,6 @@
 /** Tests which collectors the operator upgrades next, and why others wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { Admission } from '../../../src/policy/admission/admission.ts';
 import { backOffMs } from '../../../src/policy/admission/start-rules.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
@@ -7,7 +8,6 @@ import {
   collector,
   endedEntry,
   epochMs,
-  minuteMs,
   newerVersion,
   oldVersion,
   openEntry,

@@ -1,5 +1,6 @@
 /** Tests how answers, task statuses and collector lists change an upgrade attempt (U3 to U7). */
 import { describe, expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';
 import {
@@ -8,7 +9,6 @@ import {
   entry,
   epochMs,
   evidence,
-  minuteMs,
   moment,
   newerVersion,
   oldVersion,

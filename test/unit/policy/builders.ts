@@ -1,4 +1,3 @@
-/** Builders of test data for policies, with defaults that a test can override. */
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
@@ -20,7 +19,6 @@ import { type Counts, emptyCounts } from '../../../src/policy/members/state-coun
 import type { Collector, UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 
 export const settings = policySettings;
-export const minuteMs = 60_000;
 
 export const oldVersion = '19.100-1';
 export const target = '19.200-1';

@@ -1,7 +1,6 @@
 /** Independent model of maintenance windows, which computes the local time of each minute. */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
-
-export const minuteMs = 60_000;
+import { minuteMs } from '../../../src/base/time-units.ts';
 
 /** Maintenance window as lists of minutes, hours and weekdays. */
 export interface PlainWindow {

@@ -3,7 +3,8 @@
  * policy.
  */
 import { describe, expect, test } from 'vitest';
-import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
+import { endedEntry, openEntry, settings, target, task } from './builders.ts';
 import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
 
 const { graceMs } = settings;

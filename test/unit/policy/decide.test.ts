@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { pausedByOf } from '../../../src/controller/pauses.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
 import { describeCounts } from '../../../src/policy/status/describe-figures.ts';
@@ -10,7 +11,6 @@ import {
   claimant,
   endedEntry,
   epochMs,
-  minuteMs,
   newerVersion,
   oldVersion,
   openEntry,

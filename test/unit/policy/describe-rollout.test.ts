@@ -1,8 +1,9 @@
 /** Tests the rollout in a policy's status: stages, stop, user actions and next window. */
 import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
-import { endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
+import { endedEntry, epochMs, openEntry, stageRecord, target } from './builders.ts';
 import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });

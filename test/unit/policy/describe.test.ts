@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { maxMessageLength } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { StructuralSchema } from '../../../src/base/structural-schema.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { bounded } from '../../../src/controller/status-text.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
@@ -19,7 +20,6 @@ import {
   endedEntry,
   ending,
   epochMs,
-  minuteMs,
   newerVersion,
   oldVersion,
   openEntry,

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../../src/api/time-range.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { MaintenanceCalendar, type WindowVerdict } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { randomRuns } from '../../support/random-runs.ts';
-import { maintenanceOf, minuteMs, startableMinutes } from './calendar-oracle.ts';
+import { maintenanceOf, startableMinutes } from './calendar-oracle.ts';
 
 const night: MaintenanceWindow = { schedule: '0 22 * * *', duration: '6h', timeZone: 'Europe/Berlin' };
 const yearEnd = { name: 'year end', startTime: '2026-12-20T00:00:00Z', endTime: '2027-01-03T00:00:00Z' };

@@ -1,5 +1,6 @@
 /** Tests rollbacks: which collectors get which version, and why a rollback has to wait. */
 import { describe, expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
@@ -7,7 +8,6 @@ import {
   claimant,
   endedEntry,
   entry,
-  minuteMs,
   newerVersion,
   oldVersion,
   openEntry,

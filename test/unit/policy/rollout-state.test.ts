@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generated/collector-version-policy.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
 import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
-import { collector, endedEntry, epochMs, minuteMs, openEntry, stageRecord, target } from './builders.ts';
+import { collector, endedEntry, epochMs, openEntry, stageRecord, target } from './builders.ts';
 import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 
-const hourMs = 60 * minuteMs;
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
 const canary = stage('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
 const rest = stage('rest');

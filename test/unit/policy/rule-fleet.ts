@@ -9,6 +9,7 @@ import type {
   Stage,
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { Entry, LedgerChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { resolveTarget } from '../../../src/policy/rollout/target.ts';
 import {
@@ -16,7 +17,6 @@ import {
   collector,
   endedEntry,
   epochMs,
-  minuteMs,
   newerVersion,
   oldVersion,
   openEntry,

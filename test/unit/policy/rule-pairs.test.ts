@@ -1,17 +1,9 @@
 /** Tests pairs of rules that forbid the upgrade of web-9. The upgrade must start only after both rules have ended. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { RolloutStop } from '../../../src/policy/ledger/ledger.ts';
-import {
-  collector,
-  endedEntry,
-  minuteMs,
-  newerVersion,
-  oldVersion,
-  openEntry,
-  stageRecord,
-  target,
-} from './builders.ts';
+import { collector, endedEntry, newerVersion, oldVersion, openEntry, stageRecord, target } from './builders.ts';
 import { PolicyBench } from './policy-bench.ts';
 import {
   type Blocker,

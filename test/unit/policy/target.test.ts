@@ -1,6 +1,7 @@
 /** Tests which target version a policy chooses among the offered builds (section 4.7). */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/rollout/target.ts';
 import type { Build } from '../../../src/service/collectors/upgrade-service.ts';
 
@@ -87,7 +88,6 @@ describe('a channel', () => {
 });
 
 describe('minAge, with the age in hours after each build', () => {
-  const hourMs = 3_600_000;
   const wallMs = Date.UTC(2026, 10, 21, 12);
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
   const latest = { channel: 'Latest', minAge: '10h' } as const;

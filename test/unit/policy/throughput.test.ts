@@ -1,8 +1,9 @@
 /** Tests the estimated end of a rollout. */
 import { describe, expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { measureThroughput } from '../../../src/policy/decide.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
-import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
+import { endedEntry, epochMs, openEntry, target } from './builders.ts';
 import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
 const nowMs = 20 * minuteMs;

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
-import { minuteMs } from './builders.ts';
 
 /**
  * Returns the estimated duration of an upgrade in ms. Each pair describes an earlier upgrade: its age when it was first

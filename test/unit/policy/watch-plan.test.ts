@@ -3,10 +3,11 @@
  * list (U9).
  */
 import { describe, expect, test } from 'vitest';
+import { minuteMs } from '../../../src/base/time-units.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/attempts/watch-plan.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
-import { collector, minuteMs, oldVersion, openEntry, settings } from './builders.ts';
+import { collector, oldVersion, openEntry, settings } from './builders.ts';
 
 const { graceMs, openLimitMs, firstReadMs } = settings;
 const typicalMs = 3 * minuteMs;

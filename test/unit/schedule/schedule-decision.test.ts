@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TimeRange } from '../../../src/api/time-range.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import {
@@ -17,7 +18,6 @@ import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
 import { union } from '../../../src/schedule/time-spans.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 
-const hourMs = 3_600_000;
 const midnightMs = Date.parse('2026-11-22T00:00:00Z');
 const zone = timeZone('UTC') as TimeZone;
 const hourly = new TickCalendar('0 * * * *', zone);

@@ -1,10 +1,10 @@
 /** Tests how the message of a schedule describes the exported time. */
 import { expect, test } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import type { ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';
 import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
 
 const startMs = Date.UTC(2026, 9, 4, 22);
-const hourMs = 3_600_000;
 
 function healthOf(change: Partial<ScheduleDecision>) {
   const decision: ScheduleDecision = {

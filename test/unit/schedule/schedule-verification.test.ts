@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TimeRange } from '../../../src/api/time-range.ts';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { type CommitRecord, recordKind } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
@@ -18,7 +19,7 @@ import { type ScheduleVerificationOptions, verifySchedule } from '../../../src/s
 
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { recordingContext } from '../../support/recording-context.ts';
-import { hourMs, identity, recordOf, startMs } from '../destination/sample-export.ts';
+import { identity, recordOf, startMs } from '../destination/sample-export.ts';
 
 const layout = ScheduleLayout.of('errors');
 const rowsPerRun = 10;

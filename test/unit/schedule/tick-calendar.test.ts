@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hourMs } from '../../../src/base/time-units.ts';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 
-const hourMs = 3_600_000;
 const at = Date.parse;
 
 function calendarOf(schedule: string, zone: string): TickCalendar {

@@ -1,6 +1,7 @@
 /** Rows of a log service that gives false answers. Some rows have the same message time. */
 import type { Message } from '../../../../simulator/test/row-data.ts';
-import { hourMs, startMs } from '../export-world.ts';
+import { hourMs } from '../../../../src/base/time-units.ts';
+import { startMs } from '../export-world.ts';
 
 /** Fields of a message or of an aggregation row. */
 export type ResultFields = Readonly<Record<string, string>>;

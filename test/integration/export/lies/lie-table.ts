@@ -6,7 +6,7 @@
  * - `undetectable`: the files contain wrong rows that no check can find. docs/exports.md lists these lies.
  */
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
-import { hourMs, minuteMs } from '../export-world.ts';
+import { dayMs, hourMs, minuteMs } from '../../../../src/base/time-units.ts';
 import { type Corpus, denseMs, fromMs, large, type ResultFields, small, toMs } from './corpus.ts';
 import { type Lie, type LyingStatus, timeOf } from './lying-service.ts';
 
@@ -26,7 +26,6 @@ type Rows = readonly ResultFields[];
 type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
-const dayMs = 24 * hourMs;
 /** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Uses more rows. The operator suspects an unreported row limit only if a search finds many rows. */

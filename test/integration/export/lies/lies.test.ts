@@ -1,6 +1,7 @@
 /** Tests exports from a service that gives false answers, which an honest aggregation contradicts (E6). */
 import { describe, expect, test } from 'vitest';
-import { ExportWorld, minuteMs } from '../export-world.ts';
+import { minuteMs } from '../../../../src/base/time-units.ts';
+import { ExportWorld } from '../export-world.ts';
 import { type Corpus, small } from './corpus.ts';
 import { type LieCase, type LieOutcome, lies } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';

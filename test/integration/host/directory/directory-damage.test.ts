@@ -3,10 +3,10 @@ import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { minuteMs } from '../../../../src/base/time-units.ts';
 import { shareOf } from '../../../support/random-runs.ts';
 import { DirectoryWorld } from './directory-world.ts';
 
-const minuteMs = 60_000;
 const [oldVersion, newVersion] = ['19.400-1', '19.500-1'];
 
 const pin = `# Source: chart-1.0.0

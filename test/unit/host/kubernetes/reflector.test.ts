@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
+import { minuteMs } from '../../../../src/base/time-units.ts';
 import { objectPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { Reflector } from '../../../../src/host/kubernetes/reflector.ts';
@@ -22,7 +23,6 @@ import {
 } from './world.ts';
 
 const healMs = 30_000;
-const minuteMs = 60_000;
 const plural = 'collectorversionpolicies';
 const key = { namespace: 'logging', name: 'production' };
 

@@ -1,6 +1,7 @@
 /** Tests the message analysis of a stage: its time ranges, query and result. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { dayMs, minuteMs } from '../../../../src/base/time-units.ts';
 import {
   analysisPeriods,
   countQuery,
@@ -9,8 +10,6 @@ import {
 } from '../../../../src/policy/analysis/message-analysis.ts';
 import type { StageAnalysis } from '../../../../src/policy/ledger/ledger.ts';
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 const settings: StageAnalysis = {
   minRatio: 50,
   durationMs: 30 * minuteMs,

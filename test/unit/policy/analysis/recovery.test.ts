@@ -1,12 +1,12 @@
 /** Tests how messages are counted after a rollback: when the count starts, and which collectors it reports. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../../src/base/errors.ts';
+import { minuteMs } from '../../../../src/base/time-units.ts';
 import { checkRecovery, recoveryText } from '../../../../src/policy/analysis/recovery.ts';
 import type { AnalysisOutcome, LedgerHeader, StageRecord } from '../../../../src/policy/ledger/ledger.ts';
 import { stageEvents } from '../../../../src/policy/status/rollout-events.ts';
 import { header } from '../builders.ts';
 
-const minuteMs = 60_000;
 const settings = { graceMs: minuteMs };
 const isListed = () => true;
 const quietest = [

@@ -1,0 +1,6 @@
+/** Units of time in ms. A day has 24 hours. */
+
+export const secondMs = 1_000;
+export const minuteMs = 60 * secondMs;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
