@@ -18,8 +18,8 @@ export function allSeeds(direction: string): Iterable<number> {
   return countFrom(1, counts[direction] ?? usualCount);
 }
 
-/** Returns the seeds that `make test` uses: all seeds of `killed`, and every tenth seed of the other plans. */
+/** Returns the seeds that `make test` uses: every third seed of `killed`, and every tenth seed of the other plans. */
 export function someSeeds(direction: string): Iterable<number> {
-  const seeds = [...allSeeds(direction)];
-  return direction === 'killed' ? seeds : seeds.filter((seed) => seed % 10 === 1);
+  const distance = direction === 'killed' ? 3 : 10;
+  return [...allSeeds(direction)].filter((seed) => seed % distance === 1);
 }

@@ -6,6 +6,7 @@ import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook } from '../../../src/cli/plan/planner.ts';
 import type { RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
 import { planInWorld } from '../../support/planned-world.ts';
+import { shareOf } from '../../support/random-runs.ts';
 import { World } from '../../support/world.ts';
 
 const [old, older, target] = ['19.120-1', '19.100-1', '19.200-1'] as const;
@@ -189,7 +190,7 @@ function dayOf(wallMs: number): string {
 }
 
 describe('a plan and its rollout', () => {
-  test.each(Object.entries(cases))(
+  test.each(shareOf(Object.entries(cases), 2, 0))(
     '%s: the same members in each stage, the time within a tenth, and as many windows as it says',
     async (_, one) => {
       const world = worldOf(one);
@@ -222,14 +223,15 @@ describe('a plan and its rollout', () => {
     expect(Math.abs((rest?.startMs ?? Number.NaN) - firstOfRest)).toBeLessThan(minuteMs);
   });
 
-  test.each([
+  const moments = [
     ['before any has ended', 'a canary that soaks, and the rest', 3 * minuteMs, 'given'],
     ['in the soak of its canary', 'a canary that soaks, and the rest', 30 * minuteMs, 'measured'],
     ['in the analysis of its canary', 'a canary with a message analysis, and the rest', 41 * minuteMs, 'measured'],
     ['in the midst of the rest', 'a canary that soaks, and the rest', 75 * minuteMs, 'measured'],
     ['without stages', 'no stages', 7 * minuteMs, 'measured'],
     ['in small pages', 'no stages, by name, in small pages', 9 * minuteMs, 'measured'],
-  ] as const)('plans the rest of a rollout: %s', async (_, name, atMs, source) => {
+  ] as const;
+  test.each(shareOf(moments, 2, 1))('plans the rest of a rollout: %s', async (_, name, atMs, source) => {
     const one = cases[name] as PlannedRolloutCase;
     const world = worldOf(one);
     const first = world.start();

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
+import { shareOf } from '../../support/random-runs.ts';
 import { World } from '../../support/world.ts';
 
 const [before, target] = ['19.100-1', '19.200-1'] as const;
@@ -59,12 +60,13 @@ const breaks = (duration: string) => ({
 });
 
 describe('a rollout whose upgrades fail in 30 % stops in the canary', () => {
-  test.each([
+  const timings = [
     ['when upgrades take longer than the start of all canaries', '2m', {}],
     ['when upgrades end while canaries still start', '5s', {}],
     ['when upgrades end one after the other', '30s', { maxInProgress: 4 }],
     ['when upgrades end at very different times', '20s..20m', {}],
-  ])('%s', async (_, duration, canary) => {
+  ] as const;
+  test.each(shareOf(timings, 2, 0))('%s', async (_, duration, canary) => {
     const one = rollout(breaks(duration), canary);
     expect(await one.untilReason('RolloutStopped')).toBe(true);
     const knownMs = failureKnownMs(one);

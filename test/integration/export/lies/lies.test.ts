@@ -1,13 +1,14 @@
 /** Tests exports from a service that gives false answers, which an honest aggregation contradicts (E6). */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../../src/base/time-units.ts';
+import { shareOf } from '../../../support/random-runs.ts';
 import { ExportWorld } from '../export-world.ts';
 import { type Corpus, small } from './corpus.ts';
 import { type LieCase, type LieOutcome, lies } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
 describe('a lying service', () => {
-  test.each(Object.entries(lies))('%s', async (_name, { outcome, ...lie }) => {
+  test.each(shareOf(Object.entries(lies), 2, 0))('%s', async (_name, { outcome, ...lie }) => {
     expect(await exported(lie)).toEqual({ outcome, hasLied: true });
   });
 });
@@ -20,7 +21,7 @@ describe('a lying service, if the export searches by receipt time', () => {
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),
   );
 
-  test.each(cases)('%s', async (_name, { outcome: _outcome, ...lie }) => {
+  test.each(shareOf(cases, 2, 1))('%s', async (_name, { outcome: _outcome, ...lie }) => {
     const { outcome } = await exported({ ...lie, spec: { ...lie.spec, byReceiptTime: true } });
     expect(outcome).not.toBe('undetectable');
   });

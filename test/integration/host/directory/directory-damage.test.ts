@@ -217,7 +217,7 @@ const points: readonly Point[] = [
 
 describe.each(points.map((point, index) => ({ ...point, index })))('while $name', (point) => {
   const { outcome, reach, state, upgrades, index } = point;
-  test.each([false, true])(
+  test.each(shareOf([false, true], 2, index))(
     'no damage starts or forgets anything (restart: %s)',
     { timeout: 240_000 },
     async (restarts) => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { lossDelayMs, quietMs } from '../../../../src/host/directory/manifest-reader.ts';
+import { shareOf } from '../../../support/random-runs.ts';
 import { find, get, policy, Workplace } from '../../../support/workplace.ts';
 
 const names = (host: DirectoryHost) =>
@@ -64,7 +65,7 @@ const damages: readonly (readonly [string, (text: string) => string | Uint8Array
   ['there twice', (text) => `${text}---\n${text}`],
 ];
 
-describe.each(damages)('a manifest that is %s', (_, damage) => {
+describe.each(shareOf(damages, 2, 0))('a manifest that is %s', (_, damage) => {
   test('that was never valid blocks all upgrades until it is corrected (D1)', async () => {
     const place = new Workplace();
     place.write('pin.yaml', damage(policy('pin')));
