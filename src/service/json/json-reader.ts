@@ -1,69 +1,79 @@
 /**
- * Tokenizer for JSON (RFC 8259) that arrives in chunks. Each byte is read once. Rejects every text that JSON.parse
- * rejects, at the first invalid byte.
+ * Reads JSON (RFC 8259) that arrives in chunks. Each byte is read once. Rejects every text that JSON.parse rejects, at
+ * the first invalid byte.
+ *
+ * The methods that read are generators. They yield at the end of a chunk, and must be resumed after `take` has set the
+ * next chunk.
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** Types of tokens that the reader returns. `more` means that the reader needs the next chunk to complete a token. */
-export const token = {
-  more: 0,
-  name: 1,
-  string: 2,
-  number: 3,
-  boolean: 4,
-  null: 5,
-  objectStart: 6,
-  objectEnd: 7,
-  arrayStart: 8,
-  arrayEnd: 9,
+/** Reads a part of a document, and returns `T`. Yields at the end of each chunk. */
+export type Reading<T> = Generator<void, T, void>;
+
+/** Types of JSON values, with their names in error messages. */
+export const kindNames = {
+  object: 'an object',
+  array: 'an array',
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'null',
 } as const;
 
-export type Token = (typeof token)[keyof typeof token];
+export type JsonKind = keyof typeof kindNames;
 
 /** Creates the error for an invalid byte. `offset` counts from the start of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Sets of tokens that may come next. */
-const expecting = {
-  value: 0,
-  itemOrEnd: 1,
-  name: 2,
-  nameOrEnd: 3,
-  colon: 4,
-  commaOrEnd: 5,
-  nothing: 6,
-} as const;
+/** Syntax of objects, or of arrays: the byte that ends them, and what may come next, for error messages. */
+interface Form {
+  readonly end: number;
+  readonly first: string;
+  readonly later: string;
+  readonly afterComma: string;
+}
 
-/**
- * Position inside a token at which the chunk ended. For an escape sequence, the number of missing hexadecimal digits is
- * added to `digits`. For a number, its state in `numberStates` is added to `number`.
- */
-const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
+const objectForm: Form = {
+  end: char.objectEnd,
+  first: 'a name in quotes or }',
+  later: 'a comma or }',
+  afterComma: 'a name in quotes',
+};
+const arrayForm: Form = { end: char.arrayEnd, first: 'a value or ]', later: 'a comma or ]', afterComma: 'a value' };
 
-const noBytes = Buffer.alloc(0);
+const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
 export class JsonReader {
-  /** Index of the first byte of the current token in the chunk. `tokenEnd` is the index after its last byte. */
-  tokenStart = 0;
-  tokenEnd = 0;
-  /** Whether the last string contains a backslash. */
-  escaped = false;
-  /** Number of open objects and arrays. */
-  depth = 0;
+  /** The chunk. `view` covers the same bytes. */
+  bytes: Buffer = Buffer.alloc(0);
+  view: DataView = new DataView(this.bytes.buffer);
   /** Index of the next byte in the chunk. */
   at = 0;
+  /** Index after the last byte of the chunk. */
+  end = 0;
+  /** Index of the first byte of the last name or value. */
+  start = 0;
+  /** Whether the last name or string has an escape. */
+  hasEscape = false;
+  /** Index of the first byte that must stay in memory until the next chunk arrives, or -1. */
+  kept = -1;
+  /** Description of what may come next, for error messages. */
+  expected = 'a value';
+  /** Whether the whole document was read. */
+  isDone = false;
 
   readonly #maxDepth: number;
   readonly #complain: Complain;
+  /** For each open object and array: 1 for an object. */
   readonly #isObject: Uint8Array;
-  #bytes: Uint8Array = noBytes;
-  #view: DataView = new DataView(noBytes.buffer);
-  #end = 0;
-  /** Offset in the document of the byte `#bytes[0]`. */
+  /** Number of open objects and arrays. */
+  #depth = 0;
+  /** Whether no member or item of the innermost object or array was read. */
+  #isFirst = false;
+  /** Whether the last name's colon was not read yet. */
+  #isAfterName = false;
+  /** Offset in the document of the byte `bytes[0]`. */
   #base = 0;
-  #expecting: number = expecting.value;
-  #within: number = within.nothing;
-  #literal = '';
 
   constructor(maxDepth: number, complain: Complain) {
     this.#maxDepth = maxDepth;
@@ -73,29 +83,18 @@ export class JsonReader {
 
   /**
    * Sets the bytes that are read next, from `bytes[at]` to `bytes[end - 1]`. `base` is the offset of `bytes[0]` in the
-   * document. Returns a number that must be added to each stored index, so that the index refers to `bytes`.
+   * document. `bytes` must contain all bytes from the index `kept` on.
    */
-  take(bytes: Uint8Array, at: number, end: number, base: number): number {
-    if (bytes !== this.#bytes) {
-      this.#bytes = bytes;
-      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  take(bytes: Buffer, at: number, end: number, base: number): void {
+    if (bytes !== this.bytes) {
+      this.bytes = bytes;
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     }
-    const moved = this.#base - base;
-    this.tokenStart += moved;
     this.at = at;
-    this.#end = end;
+    this.end = end;
+    this.start += this.#base - base;
+    if (this.kept >= 0) this.kept += this.#base - base;
     this.#base = base;
-    return moved;
-  }
-
-  /** Whether the current chunk ends inside a token. */
-  get insideToken(): boolean {
-    return this.#within !== within.nothing;
-  }
-
-  /** Whether one complete JSON value was read. */
-  get isDone(): boolean {
-    return this.#expecting === expecting.nothing;
   }
 
   /** Converts an index in the chunk to an offset in the document. */
@@ -103,255 +102,229 @@ export class JsonReader {
     return this.#base + index;
   }
 
+  /** Moves to the value of the document. Skips a byte order mark. */
+  *startOfDocument(): Reading<void> {
+    for (const [place, mark] of byteOrderMark.entries()) {
+      if ((yield* this.#byte()) === mark) this.at++;
+      else if (place === 0) break;
+      else throw this.#complain(this.offsetOf(this.at), 'expected the rest of a byte order mark');
+    }
+    while (!this.#skipSpace()) yield;
+  }
+
+  /** Reads white space after the value of the document. Throws for any other byte. */
+  *endOfDocument(): Reading<never> {
+    this.isDone = true;
+    this.expected = 'nothing more';
+    while (!this.#skipSpace()) yield;
+    throw this.#unexpected();
+  }
+
   /**
-   * Continues after rows that `row-finder.ts` has read instead of this reader. `at` is the index after the opening
-   * brace of the next row.
+   * Reads the next name of the innermost object, or moves to the next item of the innermost array. Returns false after
+   * the end of the object or array.
+   * @param keeps whether to set `kept` to the beginning of the name
    */
-  skipInto(at: number): void {
-    this.at = at;
-    this.#expecting = expecting.nameOrEnd;
-  }
-
-  /** Reads the next token. Returns `more` at the end of the chunk, and throws for an invalid byte. */
-  next(): Token {
-    if (this.#within !== within.nothing) return this.#goOn();
-    const bytes = this.#bytes;
-    for (const end = this.#end; this.at < end; this.at++) {
-      const byte = bytes[this.at] as number;
-      if (byte === char.comma && this.#expecting === expecting.commaOrEnd) {
-        this.#expecting = this.#isInObject() ? expecting.name : expecting.value;
-      } else if (byte === char.colon && this.#expecting === expecting.colon) {
-        this.#expecting = expecting.value;
-      } else if (whitespace[byte] === 0) {
-        return this.#start(byte);
-      }
+  *next(keeps = false): Reading<boolean> {
+    const isObject = this.#isObject[this.#depth - 1] === 1;
+    const form = isObject ? objectForm : arrayForm;
+    this.expected = this.#isFirst ? form.first : form.later;
+    while (!this.#skipSpace()) yield;
+    const byte = this.bytes[this.at];
+    if (byte === form.end) {
+      this.at++;
+      this.#depth--;
+      this.#isFirst = false;
+      return false;
     }
-    return token.more;
-  }
-
-  /** Describes the tokens that may come next, for error messages. */
-  expected(): string {
-    if (this.#within === within.literal) return this.#literal;
-    if (this.#within >= within.number) return 'the rest of a number';
-    if (this.#within !== within.nothing) return 'the rest of a string';
-    switch (this.#expecting) {
-      case expecting.value:
-        return 'a value';
-      case expecting.itemOrEnd:
-        return 'a value or ]';
-      case expecting.name:
-        return 'a name in quotes';
-      case expecting.nameOrEnd:
-        return 'a name in quotes or }';
-      case expecting.colon:
-        return 'a colon';
-      case expecting.commaOrEnd:
-        return this.#isInObject() ? 'a comma or }' : 'a comma or ]';
-      default:
-        return 'nothing more';
+    if (!this.#isFirst) {
+      if (byte !== char.comma) throw this.#unexpected();
+      this.at++;
+      this.expected = form.afterComma;
+      while (!this.#skipSpace()) yield;
     }
+    this.#isFirst = false;
+    if (!isObject) return true;
+    if (this.bytes[this.at] !== char.quote) throw this.#unexpected();
+    this.#begin(keeps);
+    if (!this.#startString()) yield* this.#restOfString();
+    this.expected = 'a colon';
+    this.#isAfterName = true;
+    return true;
   }
 
-  #isInObject(): boolean {
-    return this.#isObject[this.depth - 1] === 1;
-  }
-
-  #start(byte: number): Token {
-    this.tokenStart = this.at;
-    switch (byte) {
+  /**
+   * Reads a value, after the colon if it belongs to a name. Reads only the first byte of an object or array.
+   * @param keeps whether to set `kept` to the beginning of the value
+   */
+  *value(keeps = false): Reading<JsonKind> {
+    if (this.#isAfterName) {
+      while (!this.#skipSpace()) yield;
+      if (this.bytes[this.at] !== char.colon) throw this.#unexpected();
+      this.at++;
+      this.#isAfterName = false;
+      this.expected = 'a value';
+      while (!this.#skipSpace()) yield;
+    }
+    this.#begin(keeps);
+    switch (this.bytes[this.at]) {
       case char.quote:
-        if (this.#expecting > expecting.nameOrEnd) throw this.#unexpected(byte);
-        this.escaped = false;
-        this.#within = within.string;
-        this.at++;
-        return this.#readString();
+        if (!this.#startString()) yield* this.#restOfString();
+        return 'string';
       case char.objectStart:
-        this.#open(byte, 1);
-        this.#expecting = expecting.nameOrEnd;
-        return token.objectStart;
+        this.#open(1);
+        return 'object';
       case char.arrayStart:
-        this.#open(byte, 0);
-        this.#expecting = expecting.itemOrEnd;
-        return token.arrayStart;
-      case char.objectEnd:
-        this.#close(byte, expecting.nameOrEnd, 1);
-        return token.objectEnd;
-      case char.arrayEnd:
-        this.#close(byte, expecting.itemOrEnd, 0);
-        return token.arrayEnd;
+        this.#open(0);
+        return 'array';
+      case char.t:
+        yield* this.#literal('true');
+        return 'boolean';
+      case char.f:
+        yield* this.#literal('false');
+        return 'boolean';
+      case char.n:
+        yield* this.#literal('null');
+        return 'null';
       default:
-        return this.#startScalar(byte);
+        yield* this.#number();
+        return 'number';
     }
   }
 
-  #open(byte: number, isObject: 0 | 1): void {
-    if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
-    if (this.depth === this.#maxDepth) {
-      throw this.#complain(this.offsetOf(this.at), `expected at most ${this.depth} levels of objects and arrays`);
+  /** Reads the rest of an object or array, after its first byte. */
+  *rest(): Reading<void> {
+    const outer = this.#depth - 1;
+    while (this.#depth > outer) {
+      if (yield* this.next()) yield* this.value();
     }
-    this.#isObject[this.depth] = isObject;
-    this.depth++;
-    this.at++;
-    this.tokenEnd = this.at;
+  }
+
+  /** Reads a value and its content. */
+  *skipValue(): Reading<void> {
+    if (isContainer(yield* this.value())) yield* this.rest();
   }
 
   /**
-   * Reads the closing brace or bracket of an object or array. `ifEmpty` is the value that `#expecting` has if the
-   * object or array is empty.
+   * Continues in the object that begins at index `start`, after members that `row-finder.ts` has read instead of this
+   * reader. `at` is the index after these members.
    */
-  #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
-    const fits =
-      this.#expecting === ifEmpty ||
-      (this.#expecting === expecting.commaOrEnd && this.#isObject[this.depth - 1] === isObject);
-    if (!fits) throw this.#unexpected(byte);
-    this.depth--;
-    this.at++;
-    this.#endValue();
-  }
-
-  #endValue(): void {
-    this.tokenEnd = this.at;
-    this.#within = within.nothing;
-    this.#expecting = this.depth === 0 ? expecting.nothing : expecting.commaOrEnd;
-  }
-
-  #startScalar(byte: number): Token {
-    if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
-    const number = continueNumber(0, byte);
-    if (number >= 0) this.#within = within.number + number;
-    else if (literals.has(byte)) {
-      this.#within = within.literal;
-      this.#literal = literals.get(byte) as string;
-    } else throw this.#unexpected(byte);
-    this.at++;
-    return this.#goOn();
-  }
-
-  #goOn(): Token {
-    if (this.#within === within.literal) return this.#readLiteral();
-    return this.#within >= within.number ? this.#readNumber() : this.#readString();
-  }
-
-  #readString(): Token {
-    const bytes = this.#bytes;
-    const end = this.#end;
-    let at = this.at;
-    let state = this.#within;
-    while (at < end) {
-      if (state === within.string) {
-        at = plainEnd(bytes, this.#view, at, end);
-        if (at === end) break;
-      }
-      const byte = bytes[at] as number;
-      if (state === within.string) {
-        if (byte === char.quote) return this.#endString(at + 1);
-        if (byte !== char.backslash) throw this.#wrongByte(at, 'an escape in place of a control character');
-        state = within.escape;
-        this.escaped = true;
-      } else if (state === within.escape) {
-        const isEscape = byte === char.u || simpleEscape[byte] === 1;
-        if (!isEscape) throw this.#wrongByte(at, 'one of "\\/bfnrtu after a backslash');
-        state = byte === char.u ? within.digits + 4 : within.string;
-      } else {
-        if (hexDigit[byte] === 0) throw this.#wrongByte(at, 'four hexadecimal digits after \\u');
-        state--;
-      }
-      at++;
-    }
-    this.#within = state;
+  continueObject(start: number, at: number): void {
     this.at = at;
-    return token.more;
+    this.#isFirst = at === start + 1;
   }
 
-  #endString(at: number): Token {
-    this.at = at;
-    this.tokenEnd = at;
-    this.#within = within.nothing;
-    if (this.#expecting < expecting.name) {
-      this.#endValue();
-      return token.string;
+  /** Begins to read a name or value. */
+  #begin(keeps: boolean): void {
+    this.start = this.at;
+    if (keeps) this.kept = this.at;
+  }
+
+  #open(isObject: 0 | 1): void {
+    if (this.#depth === this.#maxDepth) {
+      throw this.#complain(this.offsetOf(this.at), `expected at most ${this.#depth} levels of objects and arrays`);
     }
-    this.#expecting = expecting.colon;
-    return token.name;
+    this.#isObject[this.#depth] = isObject;
+    this.#depth++;
+    this.#isFirst = true;
+    this.at++;
   }
 
-  #readNumber(): Token {
-    for (; this.at < this.#end; this.at++) {
-      const byte = this.#bytes[this.at] as number;
-      const state = this.#within - within.number;
-      const next = continueNumber(state, byte);
-      if (next < 0) {
-        if (!numberStates[state]?.isWhole) throw this.#wrongByte(this.at, 'a digit');
-        this.#endValue();
-        return token.number;
-      }
-      this.#within = within.number + next;
+  /** Reads a string up to its first escape. Returns whether the string is complete. */
+  #startString(): boolean {
+    this.hasEscape = false;
+    this.at = plainEnd(this.bytes, this.view, this.at + 1, this.end);
+    if (this.at === this.end || this.bytes[this.at] !== char.quote) return false;
+    this.at++;
+    return true;
+  }
+
+  /** Reads the rest of a string, from an escape or the end of a chunk on. */
+  *#restOfString(): Reading<void> {
+    this.expected = 'the rest of a string';
+    for (;;) {
+      this.at = plainEnd(this.bytes, this.view, this.at, this.end);
+      while (this.at === this.end) yield;
+      const byte = this.bytes[this.at] as number;
+      if (byte === char.backslash) yield* this.#escape();
+      else if (byte === char.quote) break;
+      else if (byte < char.space) throw this.#unexpected('an escape in place of a control character');
     }
-    return token.more;
+    this.at++;
   }
 
-  #readLiteral(): Token {
-    const literal = this.#literal;
-    for (let place = this.at - this.tokenStart; place < literal.length; place++) {
-      if (this.at === this.#end) return token.more;
-      if (this.#bytes[this.at] !== literal.charCodeAt(place)) throw this.#wrongByte(this.at, literal);
+  *#escape(): Reading<void> {
+    this.hasEscape = true;
+    this.at++;
+    while (this.at === this.end) yield;
+    const byte = this.bytes[this.at] as number;
+    if (byte !== char.u && simpleEscape[byte] === 0) throw this.#unexpected('one of "\\/bfnrtu after a backslash');
+    this.at++;
+    for (let digits = byte === char.u ? 4 : 0; digits > 0; digits--) {
+      if (hexDigit[yield* this.#byte()] === 0) throw this.#unexpected('four hexadecimal digits after \\u');
       this.at++;
     }
-    this.#endValue();
-    return literal === 'null' ? token.null : token.boolean;
   }
 
-  #unexpected(byte: number): Error {
-    return this.#complain(this.offsetOf(this.at), `expected ${this.expected()}, found ${nameOfByte(byte)}`);
+  *#number(): Reading<void> {
+    const isNegative = this.bytes[this.at] === char.minus;
+    if (!isNegative && !isDigit(this.bytes[this.at])) throw this.#unexpected();
+    this.expected = 'the rest of a number';
+    if (isNegative) this.at++;
+    if ((yield* this.#byte()) === char.zero) this.at++;
+    else yield* this.#digits();
+    if ((yield* this.#byte()) === char.dot) {
+      this.at++;
+      yield* this.#digits();
+    }
+    const exponent = yield* this.#byte();
+    if (exponent !== char.e && exponent !== char.E) return;
+    this.at++;
+    const sign = yield* this.#byte();
+    if (sign === char.plus || sign === char.minus) this.at++;
+    yield* this.#digits();
   }
 
-  #wrongByte(at: number, expected: string): Error {
-    const found = nameOfByte(this.#bytes[at] as number);
-    return this.#complain(this.offsetOf(at), `expected ${expected}, found ${found}`);
+  /** Reads one or more digits. */
+  *#digits(): Reading<void> {
+    if (!isDigit(yield* this.#byte())) throw this.#unexpected('a digit');
+    for (;;) {
+      while (this.at < this.end && isDigit(this.bytes[this.at])) this.at++;
+      if (this.at < this.end) return;
+      yield;
+    }
+  }
+
+  *#literal(literal: string): Reading<void> {
+    this.expected = literal;
+    for (let place = 0; place < literal.length; place++) {
+      if ((yield* this.#byte()) !== literal.charCodeAt(place)) throw this.#unexpected();
+      this.at++;
+    }
+  }
+
+  /** Skips white space. Returns false at the end of the chunk. */
+  #skipSpace(): boolean {
+    while (this.at < this.end && whitespace[this.bytes[this.at] as number] === 1) this.at++;
+    return this.at < this.end;
+  }
+
+  /** Returns the next byte, and does not move. */
+  *#byte(): Reading<number> {
+    while (this.at === this.end) yield;
+    return this.bytes[this.at] as number;
+  }
+
+  #unexpected(expected = this.expected): Error {
+    const found = nameOfByte(this.bytes[this.at] as number);
+    return this.#complain(this.offsetOf(this.at), `expected ${expected}, found ${found}`);
   }
 }
 
-const literals: ReadonlyMap<number, string> = new Map([
-  [char.t, 'true'],
-  [char.f, 'false'],
-  [char.n, 'null'],
-]);
+export function isContainer(kind: JsonKind): boolean {
+  return kind === 'object' || kind === 'array';
+}
 
-/** Names of the token kinds in error messages. */
-export const tokenNames: Readonly<Record<Token, string>> = {
-  [token.more]: 'nothing',
-  [token.name]: 'a name',
-  [token.string]: 'a string',
-  [token.number]: 'a number',
-  [token.boolean]: 'true or false',
-  [token.null]: 'null',
-  [token.objectStart]: 'an object',
-  [token.objectEnd]: 'the end of an object',
-  [token.arrayStart]: 'an array',
-  [token.arrayEnd]: 'the end of an array',
-};
-
-const digits = '0123456789';
-
-/** Grammar of numbers (RFC 8259, 6): for each state, whether the number may end, and which characters may follow. */
-const numberStates: readonly { readonly isWhole: boolean; readonly next: Readonly<Record<string, number>> }[] = [
-  { isWhole: false, next: { '-': 1, '0': 2, '123456789': 3 } },
-  { isWhole: false, next: { '0': 2, '123456789': 3 } },
-  { isWhole: true, next: { '.': 4, eE: 6 } },
-  { isWhole: true, next: { [digits]: 3, '.': 4, eE: 6 } },
-  { isWhole: false, next: { [digits]: 5 } },
-  { isWhole: true, next: { [digits]: 5, eE: 6 } },
-  { isWhole: false, next: { '+-': 7, [digits]: 8 } },
-  { isWhole: false, next: { [digits]: 8 } },
-  { isWhole: true, next: { [digits]: 8 } },
-];
-
-/**
- * Returns the next state of a number after the character `byte`. Returns -1 if the number cannot continue with this
- * character.
- */
-function continueNumber(state: number, byte: number): number {
-  const character = String.fromCharCode(byte);
-  const next = Object.entries(numberStates[state]?.next ?? {});
-  return next.find(([characters]) => characters.includes(character))?.[1] ?? -1;
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= char.zero && byte <= char.nine;
 }

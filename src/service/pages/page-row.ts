@@ -5,7 +5,7 @@
  * time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
-import { type Token, token } from '../json/json-reader.ts';
+import type { JsonKind } from '../json/json-reader.ts';
 
 export interface PageRow {
   /** Original bytes of the row. Valid only during the call. */
@@ -32,8 +32,8 @@ export type ComplainOfRow = (at: number, problem: string) => Error;
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** Type of the field's JSON value. The type `token.more` means that the row does not contain the field. */
-  kind: Token = token.more;
+  /** Type of the field's JSON value; undefined if the row does not contain the field. */
+  kind: JsonKind | undefined;
   start = 0;
   end = 0;
 
@@ -46,7 +46,7 @@ export class FieldValue {
    * Sets the type and the position of the field's value. For an object or array, the position is that of its first
    * byte.
    */
-  set(kind: Token, start: number, end: number): void {
+  set(kind: JsonKind, start: number, end: number): void {
     this.kind = kind;
     this.start = start;
     this.end = end;
@@ -54,19 +54,19 @@ export class FieldValue {
 
   /** Whether the field is absent, `null` or `""`. */
   get isAbsent(): boolean {
-    const isEmpty = this.kind === token.string && this.end - this.start === 2;
-    return isEmpty || this.kind === token.null || this.kind === token.more;
+    const isEmpty = this.kind === 'string' && this.end - this.start === 2;
+    return isEmpty || this.kind === 'null' || this.kind === undefined;
   }
 
   /** Returns the text of a JSON string, or the digits of a JSON number. Returns undefined for other values. The text must be ASCII. */
   text(bytes: Buffer, row: number): string | undefined {
     const value = bytes.toString('latin1', row + this.start, row + this.end);
-    if (this.kind === token.number) return value;
-    return this.kind === token.string ? (JSON.parse(value) as string) : undefined;
+    if (this.kind === 'number') return value;
+    return this.kind === 'string' ? (JSON.parse(value) as string) : undefined;
   }
 
   complaint(row: number, rowEnd: number, complain: ComplainOfRow): Error {
-    if (this.kind === token.more) return complain(rowEnd - 1, `expected a member ${this.name}, found none`);
+    if (this.kind === undefined) return complain(rowEnd - 1, `expected a member ${this.name}, found none`);
     const found = this.isAbsent ? 'nothing' : 'something else';
     return complain(row + this.start, `${this.name}: expected ${this.expected}, found ${found}`);
   }
@@ -105,7 +105,7 @@ export class RowFields {
   readonly #all = [this.#messageTime, this.#messageId, this.#receiptTime, this.#size];
 
   begin(): void {
-    for (const field of this.#all) field.kind = token.more;
+    for (const field of this.#all) field.kind = undefined;
   }
 
   /** Returns the field with this name, ignoring case. */
@@ -135,7 +135,7 @@ export class RowFields {
   #readId(bytes: Buffer, row: number, end: number, messageTimeMs: number): ReadRow | undefined {
     const { kind, start, end: valueEnd } = this.#messageId;
     const map = bytes.subarray(row, end);
-    if (kind === token.string && isInteger(bytes, row + start + 1, row + valueEnd - 1)) {
+    if (kind === 'string' && isInteger(bytes, row + start + 1, row + valueEnd - 1)) {
       return new ReadRow(map, messageTimeMs, bytes, row + start + 1, row + valueEnd - 1);
     }
     const id = Buffer.from(this.#messageId.text(bytes, row) ?? '');
@@ -147,7 +147,7 @@ export class RowFields {
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
-  const plain = field.kind === token.string ? readDigits(bytes, row + field.start + 1, row + field.end - 1) : -1;
+  const plain = field.kind === 'string' ? readDigits(bytes, row + field.start + 1, row + field.end - 1) : -1;
   if (plain >= 0) return plain;
   const text = field.text(bytes, row);
   const instantMs = text !== undefined && numberForm.test(text) ? Number(text) : Number.NaN;

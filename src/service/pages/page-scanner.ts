@@ -2,7 +2,8 @@
  * Reads a page of messages (section 2.5 of docs/service.md) while it arrives, and passes on each row as its original
  * bytes. Only an incomplete row stays in memory. Rows before an error are valid.
  */
-import { PageContent, type PageLimits } from './page-content.ts';
+import { JsonReader, type Reading } from '../json/json-reader.ts';
+import { PageContent } from './page-content.ts';
 import type { PageField } from './page-field.ts';
 import type { RowSink } from './page-row.ts';
 
@@ -15,23 +16,28 @@ export interface PageEnd {
   readonly bytes: number;
 }
 
+export interface PageLimits {
+  /** Maximum size in bytes of a row or any other text on a page. */
+  readonly maxRowBytes: number;
+  /** Maximum depth of nested objects and arrays. */
+  readonly maxDepth: number;
+}
+
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Byte order mark, which the scanner ignores at the start of a page. */
-const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 /** Minimum number of bytes that are appended at a time to an incomplete row. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
+  readonly #reader: JsonReader;
   readonly #content: PageContent;
+  readonly #reading: Reading<never>;
   /** Row or text that was incomplete at the end of the last chunk. `#carried` is its length in bytes. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
   /** Number of bytes before the current chunk. */
   #received = 0;
-  /** Number of bytes of the byte order mark that were received so far. */
-  #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
   /**
@@ -39,7 +45,10 @@ export class PageScanner {
    * @param sink receives each row; an error that it throws reaches the caller of `write`
    */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
-    this.#content = new PageContent(sink, { ...usualLimits, ...limits });
+    const { maxRowBytes, maxDepth } = { ...usualLimits, ...limits };
+    this.#reader = new JsonReader(maxDepth, (offset, problem) => this.#content.error(offset, problem));
+    this.#content = new PageContent(sink, this.#reader, maxRowBytes);
+    this.#reading = this.#content.read();
   }
 
   /** Number of rows that `sink` has received. After an error, request the rows that follow them in another page. */
@@ -61,58 +70,41 @@ export class PageScanner {
   /** Must be called after the last byte of the page. Throws a `PageError` if the page is incomplete. */
   end(): PageEnd {
     if (this.#failure) throw this.#failure.error;
-    const content = this.#content;
-    content.end(this.#received);
-    return { rows: content.rows, ...content.rest, bytes: this.#received };
+    const { rows, warning, fields } = this.#content;
+    const { isDone, expected } = this.#reader;
+    if (!isDone) throw this.#content.error(this.#received, `expected ${expected}, found the end of the page`);
+    return { rows, warning, fields, bytes: this.#received };
   }
 
   #scan(chunk: Buffer): void {
-    let at = this.#skipMark(chunk);
+    let at = 0;
     while (this.#carried > 0 && at < chunk.length) at += this.#scanCarry(chunk, at);
-    if (at < chunk.length) {
-      this.#content.take(chunk, at, chunk.length, this.#received);
-      this.#content.read(false);
-      this.#carryOver(chunk);
-    }
+    if (this.#carried === 0) this.#scanChunk(chunk, at);
     this.#received += chunk.length;
   }
 
-  #skipMark(chunk: Buffer): number {
-    let at = 0;
-    while (at < chunk.length && this.#marked < byteOrderMark.length) {
-      if (chunk[at] === byteOrderMark[this.#marked]) {
-        this.#marked++;
-        at++;
-      } else if (this.#marked === 0) {
-        this.#marked = byteOrderMark.length;
-      } else {
-        throw this.#content.error(this.#received + at, 'expected the rest of a byte order mark');
-      }
-    }
-    return at;
-  }
-
   /**
-   * Completes the row or text that began in an earlier chunk. Returns the number of bytes that it used from this chunk.
+   * Continues the row or text that began in an earlier chunk. Returns the number of bytes that it used from this chunk.
    */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;
     const added = Math.min(chunk.length - at, Math.max(carried, leastPieceBytes));
-    this.#reserve(carried + added);
+    const length = carried + added;
+    this.#reserve(length);
     chunk.copy(this.#carry, carried, at, at + added);
-    this.#content.take(this.#carry, carried, carried + added, this.#received + at - carried);
-    this.#content.read(true);
-    if (this.#content.heldFrom() < 0) {
-      this.#carried = 0;
-      return this.#content.at - carried;
-    }
-    this.#carried = carried + added;
-    this.#content.checkLength(0, this.#carried);
+    this.#reader.take(this.#carry, carried, length, this.#received + at - carried);
+    this.#reading.next();
+    // The incomplete row or text begins at index 0. A row or text that begins later is completely in the chunk.
+    const isIncomplete = this.#reader.kept === 0;
+    if (isIncomplete) this.#content.checkLength(0, length);
+    this.#carried = isIncomplete ? length : 0;
     return added;
   }
 
-  #carryOver(chunk: Buffer): void {
-    const from = this.#content.heldFrom();
+  #scanChunk(chunk: Buffer, at: number): void {
+    this.#reader.take(chunk, at, chunk.length, this.#received);
+    if (at < chunk.length) this.#reading.next();
+    const from = this.#reader.kept;
     if (from < 0) return;
     this.#content.checkLength(from, chunk.length);
     this.#reserve(chunk.length - from);

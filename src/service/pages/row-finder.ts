@@ -1,10 +1,9 @@
 /**
- * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other rows.
+ * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other members.
  * Most rows have the same names as the row before. Names are therefore not parsed again, but only compared with the
  * earlier names.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
-import { token } from '../json/json-reader.ts';
 import type { FieldValue, RowFields } from './page-row.ts';
 
 /** Text between two rows. */
@@ -13,12 +12,12 @@ const betweenRows = Buffer.from('}},{"map":{');
 export const rowGap: number = betweenRows.length - 2;
 
 const maxMembers = 128;
-const maxNameBytes = 64;
+const maxNameBytes = 128;
 
 export class RowFinder {
+  /** Index at which `find` stopped in a row: after the last member that it has read. */
+  stoppedAt = 0;
   readonly #fields: RowFields;
-  #bytes: Buffer = Buffer.alloc(0);
-  #view = new DataView(this.#bytes.buffer);
   /** For each member of a row: the bytes before its value in an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
@@ -29,53 +28,52 @@ export class RowFinder {
    * all other members.
    */
   readonly #named: (FieldValue | undefined)[] = [];
+  /** Index of the member after the one at which `find` stopped. */
+  #nextMember = 0;
 
   constructor(fields: RowFields) {
     this.#fields = fields;
   }
 
   /**
-   * Finds the known fields of the row that begins at `row`, and returns the index after the row. Returns -1 if the row
-   * has an unusual form. The JSON reader must then read it.
+   * Finds the known fields of the row that begins at `row`, and returns the index after the row. `from` is the
+   * index of the first byte of the row that was not read yet. `view` must cover the same bytes as `bytes`.
+   *
+   * Returns -1 at a member that has an unusual form or continues after `end`. The JSON reader must then read this
+   * member, from the index `stoppedAt` on.
    */
-  find(bytes: Buffer, row: number): number {
-    if (bytes !== this.#bytes) this.#take(bytes);
-    const view = this.#view;
+  find(bytes: Buffer, view: DataView, row: number, from: number, end: number): number {
     const nameView = this.#nameView;
     const nameLengths = this.#nameLengths;
-    const end = bytes.length;
-    let at = row + 1;
-    for (let member = 0; member < maxMembers; member++) {
+    let at = from;
+    let member = at === row + 1 ? 0 : this.#nextMember;
+    for (; member < maxMembers; member++) {
       const length = nameLengths[member] as number;
       let text = at + length;
       if (length === 0 || text > end || !isRepeated(nameView, member * maxNameBytes, view, at, length)) {
-        text = this.#learnName(member, at);
-        if (text < 0) return member > 0 && standsAt(bytes, at, betweenRows) ? at + 1 : -1;
+        if (at + betweenRows.length <= end && standsAt(bytes, at, betweenRows)) return at + 1;
+        text = this.#learnName(bytes, view, member, at, end);
       }
-      const close = stringEnd(bytes, view, text, end);
-      if (close < 0) return -1;
-      this.#named[member]?.set(token.string, text - 1 - row, close + 1 - row);
+      const close = text < 0 ? -1 : stringEnd(bytes, view, text, end);
+      if (close < 0) break;
+      this.#named[member]?.set('string', text - 1 - row, close + 1 - row);
       at = close + 1;
     }
+    this.stoppedAt = at;
+    this.#nextMember = member + 1;
     return -1;
-  }
-
-  #take(bytes: Buffer): void {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   /**
    * Stores the name of a row's member for later rows. Returns the index at which the text of the member's value begins,
    * or -1 if the value is not a string.
    */
-  #learnName(member: number, at: number): number {
-    const bytes = this.#bytes;
+  #learnName(bytes: Buffer, view: DataView, member: number, at: number, end: number): number {
     const name = member === 0 ? at : at + 1;
     if (bytes[name] !== char.quote || (member > 0 && bytes[at] !== char.comma)) return -1;
-    const nameEnd = plainEnd(bytes, this.#view, name + 1, bytes.length);
+    const nameEnd = plainEnd(bytes, view, name + 1, end);
     const text = nameEnd + 3;
-    if (text > bytes.length || text - at > maxNameBytes) return -1;
+    if (text > end || text - at > maxNameBytes) return -1;
     if (bytes[nameEnd] !== char.quote || bytes[nameEnd + 1] !== char.colon || bytes[nameEnd + 2] !== char.quote)
       return -1;
     bytes.copy(this.#names, member * maxNameBytes, at, text);
