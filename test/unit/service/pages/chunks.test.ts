@@ -60,8 +60,8 @@ describe.each(pages)('%s', (_name, text) => {
     expect(wrongCuts(inThree(page.length))).toBe(undefined);
   });
 
-  test('with every combination of six adjacent boundaries', () => {
-    expect(wrongCuts(inEveryWay(page.length, 6))).toBe(undefined);
+  test('with every combination of five adjacent boundaries', () => {
+    expect(wrongCuts(inEveryWay(page.length, 5))).toBe(undefined);
   });
 });
 
