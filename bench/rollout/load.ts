@@ -9,6 +9,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { SimulatorAddress } from '../../simulator/simulate.ts';
+import { noRequestLimits } from '../../simulator/test/simulated-service.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import { simulatorState } from '../control-address.ts';
 import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
@@ -47,7 +48,6 @@ const fastOperator = fileURLToPath(new URL('fast-operator.ts', import.meta.url))
 const target = '19.500-1';
 const pollMs = 250;
 const longestSeconds = 1_800;
-const unlimited = { requestsPerSecond: 0, concurrentRequests: 0 };
 const namespace = 'logging';
 const name = 'fleet';
 
@@ -69,7 +69,7 @@ class Measurement {
 
   async simulator(collectors: number, timeScale: number): Promise<SimulatorProcess> {
     const fleet = fleetScenario({ collectors, pageRows: 1_000, oldVersions: 5, spareBuild: true });
-    const simulator = await startSimulator(this.directory, { ...fleet, timeScale, limits: unlimited });
+    const simulator = await startSimulator(this.directory, { ...fleet, timeScale, limits: noRequestLimits });
     this.#processes.push(simulator.child);
     return simulator;
   }

@@ -1,5 +1,6 @@
 /** The simulated service with log messages, and a client that stores cookies. */
 import type { Scenario } from '../scenario/scenario.ts';
+import type { SearchScenario } from '../scenario/search-scenario.ts';
 import { type Message, RowData } from './row-data.ts';
 import { type ReceivedReply, type RequestOptions, SimulatedService, startMs } from './simulated-service.ts';
 
@@ -85,4 +86,10 @@ export class RequestedJob {
   records(query = 'offset=0&limit=10000'): ReceivedReply {
     return this.ask('GET', `/records?${query}`);
   }
+}
+
+/** Returns a service with one search job. */
+export function startJob(search: SearchScenario = {}, order: JobFields = {}, scenario: Scenario = {}) {
+  const service = new SearchingService({ ...scenario, search });
+  return { service, job: service.job(order) };
 }

@@ -11,7 +11,7 @@ import { openJournal } from '../journal-file.ts';
 import { ServiceModel } from '../model.ts';
 import type { FaultScenario, Scenario } from '../scenario/scenario.ts';
 import { type SimulatorServer, startServer } from '../server.ts';
-import { first, target, threeCollectors } from './simulated-service.ts';
+import { first, noRequestLimits, target, threeCollectors } from './simulated-service.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'logfleet-simulator-test-'));
 const closers: (() => Promise<void> | void)[] = [];
@@ -20,7 +20,6 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 const upgrades = '/v1/collectors/upgrades';
 
 interface RunningServer {
@@ -36,7 +35,7 @@ async function start(scenario: Scenario = {}): Promise<RunningServer> {
   const journal = openJournal(journalFile);
   closers.push(() => journal.close());
   const model = new ServiceModel(
-    { ...threeCollectors, limits: lifted, ...scenario },
+    { ...threeCollectors, limits: noRequestLimits, ...scenario },
     { startMs: systemClock.now(), journal: (entry) => journal.write(entry) },
   );
   const server = await startServer({ model, clock: systemClock, host: '127.0.0.1', port: 0, cert, key });

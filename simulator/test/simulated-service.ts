@@ -121,3 +121,6 @@ export const builds = ['19.300-7', oldVersion, target];
 /** Three collectors with the ids 100000001 to 100000003. */
 export const threeCollectors: Scenario = { builds, groups: { web: { count: 3, version: oldVersion } } };
 export const first = 100_000_001;
+
+/** Request limits that are turned off, so that tests can send any number of requests. */
+export const noRequestLimits = { requestsPerSecond: 0, concurrentRequests: 0 };

@@ -1,25 +1,12 @@
 /** Tests exports by the operator that `manifests/` installs. */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
-import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
-import {
-  type ExportPlace,
-  type ExportSpecPart,
-  expectExported,
-  exportManifest,
-  volumePlace,
-} from '../e2e/support/exports.ts';
+import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';
+import { type ExportPlace, type ExportSpecPart, expectExported, exportManifest } from '../e2e/support/exports.ts';
 import { logs, type Tenant } from '../e2e/support/simulator.ts';
 import { callApi } from '../support/control-plane.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
-
-// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
-const test = base.extend('place', ({}, { onCleanup }): ExportPlace => {
-  const place = volumePlace();
-  onCleanup(() => place.remove());
-  return place;
-});
 
 async function apply(
   namespace: Namespace,

@@ -3,19 +3,12 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { objectPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
-import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
-import { type ExportPlace, expectExported, exportManifest, volumePlace } from '../e2e/support/exports.ts';
+import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';
+import { expectExported, exportManifest } from '../e2e/support/exports.ts';
 import { oldVersion } from '../e2e/support/simulator.ts';
 import { callApi } from '../support/control-plane.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
-
-// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
-const test = base.extend('place', ({}, { onCleanup }): ExportPlace => {
-  const place = volumePlace();
-  onCleanup(() => place.remove());
-  return place;
-});
 
 interface BackedUpObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: object };

@@ -10,6 +10,7 @@ import { ServiceModel } from '../../simulator/model.ts';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { startServer } from '../../simulator/server.ts';
 import type { SimulatorState } from '../../simulator/snapshot.ts';
+import { noRequestLimits } from '../../simulator/test/simulated-service.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hourMs } from '../../src/base/time-units.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -44,14 +45,11 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/** Request limits that are turned off, so that tests can send any number of requests. */
-const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
-
 /** Starts a simulator with the default scenario of the contract tests. Fields of `scenario` replace the defaults. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);
-  const model = new ServiceModel({ builds, groups, limits: lifted, ...scenario }, { startMs, logData });
+  const model = new ServiceModel({ builds, groups, limits: noRequestLimits, ...scenario }, { startMs, logData });
   const server = await startServer({ model, clock, host: '127.0.0.1', port: 0, cert, key });
   const [{ keys = { simulator: 'simulator-key' } } = {}] = Object.values(scenario.users ?? {});
   const [credentials = ''] = Object.entries(keys).map((pair) => pair.join(':'));

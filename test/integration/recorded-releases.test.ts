@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../src/base/time-units.ts';
 import {
   collectorCount,
-  ledgersPath,
   messages,
   newExport,
   policyPath,
@@ -13,6 +12,7 @@ import {
   unfinishedRollout,
 } from '../recorded/unfinished-work.ts';
 import type { World } from '../support/world.ts';
+import { ledgersPath } from '../support/world.ts';
 
 const recorded = join(import.meta.dirname, '../recorded');
 const releases = readdirSync(recorded).filter((name) => name.startsWith('release-'));

@@ -14,7 +14,6 @@ export interface UnfinishedRollout {
 }
 
 export const policyPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies/production';
-export const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 /** Starts a rollout with failing collectors, and kills the operator after seven upgrades. */
 export async function unfinishedRollout(): Promise<World> {

@@ -1,5 +1,4 @@
 /** Simulates the service, the API server and the operator's processes, and records everything for the checks. */
-
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
@@ -13,7 +12,7 @@ import type { ApiObject, StoreEvent } from '../support/memory-api-store.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import { checkedDecide } from '../support/pure-decide.ts';
 import { type Sending, SimulatedProcess } from '../support/simulated-process.ts';
-import { policiesPath, World } from '../support/world.ts';
+import { ledgersPath, policiesPath, settingsPath, World } from '../support/world.ts';
 import { ApiFaults } from './api-faults.ts';
 import { Chance } from './chance.ts';
 import type { Truth } from './convergence.ts';
@@ -38,8 +37,6 @@ import { isApproval } from './rollouts.ts';
 export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
 const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
 const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
-const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
-const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
  * Time in ms for which a process always waits for an answer. Later answers are not recorded, because the process may no

@@ -10,6 +10,7 @@ import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { Azurite } from '../support/azurite.ts';
 import { makeContainer, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
+import { drain } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -49,9 +50,6 @@ const key = (accountName: string, accountKey: string) =>
 
 test('a missing container is reported by every request', async () => {
   const destination = await open({ container: 'no-such-container' });
-  const drain = async (items: AsyncIterable<unknown>) => {
-    for await (const _ of items);
-  };
   const acts = [
     () => destination.create('plan', Buffer.from('x')),
     () => destination.read('plan'),

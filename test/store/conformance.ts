@@ -7,6 +7,7 @@ import { type Destination, largestManifestBytes, largestObjectBytes } from '../.
 import { Child } from './child.ts';
 import { openPlace, type StorePlace } from './place.ts';
 import type { StoreKind } from './stores.ts';
+import { drain } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -337,9 +338,6 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
 
   test.each(strange)('refuses the name %j', async (name) => {
     const refusal = { code: 'destination.name', handling: { kind: 'stall' } };
-    const drain = async (items: AsyncIterable<unknown>) => {
-      for await (const _ of items);
-    };
     await expect(destination.create(name, Buffer.from('x'))).rejects.toMatchObject(refusal);
     await expect(destination.open(name)).rejects.toMatchObject(refusal);
     await expect(destination.read(name)).rejects.toMatchObject(refusal);

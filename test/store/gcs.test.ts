@@ -12,6 +12,7 @@ import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { FakeGcsServer, newServiceAccountKey } from '../support/fake-gcs-server.ts';
 import { makeGcsBucket, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
+import { drain } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -54,10 +55,6 @@ async function answer(
   response.writeHead(status, headers).end(body);
   return content;
 }
-
-const drain = async (items: AsyncIterable<unknown>) => {
-  for await (const _ of items);
-};
 
 test('a missing bucket is reported by every request', async () => {
   const destination = await open({ bucket: 'no-such-bucket' });

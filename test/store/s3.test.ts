@@ -14,6 +14,7 @@ import type { Destination } from '../../src/destination/store/destination.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type FolderPlace, makeBucket, openPlace, type PlaceData, settingsOf, systemPorts } from './place.ts';
+import { drain } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -34,10 +35,6 @@ async function open(changes: Partial<S3Bucket> = {}): Promise<Destination> {
   opened.push(destination);
   return destination;
 }
-
-const drain = async (items: AsyncIterable<unknown>) => {
-  for await (const _ of items);
-};
 
 describe('wrong settings are reported with a remedy', () => {
   const everything = (destination: Destination): readonly (() => Promise<unknown>)[] => [

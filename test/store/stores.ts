@@ -38,5 +38,10 @@ export const stores = {
   },
 } satisfies Record<string, StoreKind>;
 
+/** Reads all items. */
+export async function drain(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of items);
+}
+
 export type StoreName = keyof typeof stores;
 export const storeNames = Object.keys(stores) as readonly StoreName[];

@@ -17,6 +17,7 @@ import { NewFile } from '../../src/destination/volume/new-file.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Child } from './child.ts';
 import { type FolderPlace, makeVolume, openPlace, systemPorts } from './place.ts';
+import { drain } from './stores.ts';
 
 const outside = { code: 'destination.outside', handling: { kind: 'stall' } };
 
@@ -34,10 +35,6 @@ afterEach(() => {
   place.remove();
   rmSync(elsewhere, { recursive: true, force: true });
 });
-
-const drain = async (items: AsyncIterable<unknown>) => {
-  for await (const _ of items);
-};
 
 describe('a symbolic link', () => {
   const everything = (name: string): readonly (() => Promise<unknown>)[] => [

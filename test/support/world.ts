@@ -1,5 +1,4 @@
 /** Simulates the API server and operators in virtual time, with the simulated log service. */
-
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -12,6 +11,8 @@ import { type HostOptions, SimulatedProcess } from './simulated-process.ts';
 
 export const policiesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 export const exportsPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports';
+export const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
+export const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 export const secretsPath = '/api/v1/namespaces/logging/secrets';
 
 export interface WorldOptions extends ServiceWorldOptions {

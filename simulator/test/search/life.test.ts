@@ -2,19 +2,15 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { SearchScenario } from '../../scenario/search-scenario.ts';
-import { cookieOf, type JobFields, minute, RequestedJob, SearchingService } from '../searching-service.ts';
+import { cookieOf, minute, RequestedJob, SearchingService, startJob } from '../searching-service.ts';
 
 const second = 1_000;
-const start = (search: SearchScenario = {}, order: JobFields = {}, scenario: Scenario = {}) => {
-  const service = new SearchingService({ ...scenario, search });
-  return { service, job: service.job(order) };
-};
 const gone = { status: 404, code: 'searchjob.jobid.invalid' };
 const page = '/messages?offset=0&limit=1';
 
 describe('a time without requests', () => {
   test('cancels a job, and all its paths are 404 from then on', () => {
-    const { service, job } = start({ keepAlive: '25s' });
+    const { service, job } = startJob({ keepAlive: '25s' });
     service.after(24_999);
     expect(job.ask('GET').status).toBe(200);
     service.after(49_999);
@@ -39,7 +35,7 @@ describe('a time without requests', () => {
     ['a page that is refused for its parameters', '/messages?limit=1', true],
   ];
   test.each(keepsAlive)('%s keeps a job alive', (_, under) => {
-    const { service, job } = start({ keepAlive: '25s' });
+    const { service, job } = startJob({ keepAlive: '25s' });
     for (let turn = 1; turn <= 10; turn++) {
       service.after(turn * 20 * second);
       job.ask('GET', under);
@@ -52,7 +48,7 @@ describe('a time without requests', () => {
     ['one that a fault swallows', { swallow: { kind: 'reset', operations: ['getJob'] } }, undefined],
   ];
   test.each(unheard)('is not interrupted by %s', (_, faults, cookie) => {
-    const { service, job } = start({ keepAlive: '25s' }, {}, { faults: faults ?? {} });
+    const { service, job } = startJob({ keepAlive: '25s' }, {}, { faults: faults ?? {} });
     service.after(20 * second);
     job.ask('GET', '', cookie);
     expect(service.after(25 * second).state().jobs[0]?.ended).toBe('silence');
@@ -73,14 +69,14 @@ describe('a time without requests', () => {
   });
 
   test('does not depend on the time scale', () => {
-    const { service } = start({ keepAlive: '25s' }, {}, { timeScale: 100 });
+    const { service } = startJob({ keepAlive: '25s' }, {}, { timeScale: 100 });
     expect(service.after(24_999).state().jobs[0]?.ended).toBeNull();
     expect(service.after(25_000).state().jobs[0]?.ended).toBe('silence');
   });
 });
 
 test('a job is cancelled after eight hours, however often it is requested', () => {
-  const { service, job } = start({ keepAlive: ['20s', '30s'] });
+  const { service, job } = startJob({ keepAlive: ['20s', '30s'] });
   for (let elapsedMs = 0; elapsedMs < 8 * 60 * minute; elapsedMs += 15 * second) {
     service.after(elapsedMs);
     expect(job.ask('GET').status).toBe(200);
@@ -92,7 +88,7 @@ test('a job is cancelled after eight hours, however often it is requested', () =
 
 describe('the deletion of a job (4.5)', () => {
   test('answers 200 with the id once (10.2)', () => {
-    const { service, job } = start();
+    const { service, job } = startJob();
     expect(job.ask('DELETE')).toMatchObject({ status: 200, json: { id: job.id } });
     expect(job.ask('DELETE')).toMatchObject(gone);
     expect(job.ask('GET')).toMatchObject(gone);
@@ -105,7 +101,7 @@ describe('the deletion of a job (4.5)', () => {
   });
 
   test('keeps the last counts', () => {
-    const { service, job } = start();
+    const { service, job } = startJob();
     service.after(10 * second);
     job.ask('GET');
     service.after(20 * second);
@@ -115,7 +111,7 @@ describe('the deletion of a job (4.5)', () => {
 });
 
 test('the status of a cancelled job is CANCELLED for a while, if the scenario says so', () => {
-  const { service, job } = start({ cancelledFor: '5s' });
+  const { service, job } = startJob({ cancelledFor: '5s' });
   job.ask('DELETE');
   expect(job.status()).toMatchObject({ state: 'CANCELLED', messageCount: 0 });
   expect(job.ask('GET', page)).toMatchObject(gone);
@@ -125,7 +121,7 @@ test('the status of a cancelled job is CANCELLED for a while, if the scenario sa
 
 test('a fault cancels a job', () => {
   const faults: Scenario['faults'] = { killed: { kind: 'cancelJob', operations: ['listMessages'] } };
-  const { service, job } = start({}, {}, { faults });
+  const { service, job } = startJob({}, {}, { faults });
   expect(job.ask('GET').status).toBe(200);
   expect(job.ask('GET', page)).toMatchObject(gone);
   expect(job.ask('GET')).toMatchObject(gone);
@@ -134,7 +130,7 @@ test('a fault cancels a job', () => {
 
 describe('a replica that does not know a new job (10.2)', () => {
   test('answers 404 for a while, if the scenario says so', () => {
-    const { service, job } = start({ lag: '3s' });
+    const { service, job } = startJob({ lag: '3s' });
     expect(service.after(2_999) && job.ask('GET')).toMatchObject(gone);
     expect(job.ask('GET', page)).toMatchObject(gone);
     expect(service.after(3_000) && job.ask('GET').status).toBe(200);
@@ -142,7 +138,7 @@ describe('a replica that does not know a new job (10.2)', () => {
 
   test('answers 404 at random, by a fault', () => {
     const faults: Scenario['faults'] = { stale: { kind: 'lag', lag: '3s', nth: [1, 3] } };
-    const { service, job } = start({}, {}, { faults });
+    const { service, job } = startJob({}, {}, { faults });
     expect([job.ask('GET').status, job.ask('GET').status, job.ask('GET').status]).toEqual([404, 200, 404]);
     service.after(minute);
     expect(job.ask('GET').status).toBe(200);
@@ -153,7 +149,7 @@ describe('the cookies of a job (5.3)', () => {
   const names = ['node', 'balancer'];
 
   test('are set by the creation and required from then on', () => {
-    const { job } = start();
+    const { job } = startJob();
     expect(job.cookie).toMatch(/^search-session=/);
     for (const method of ['GET', 'DELETE']) expect(job.ask(method, '', '')).toMatchObject(gone);
     expect(job.ask('GET', page, '')).toMatchObject(gone);
@@ -166,7 +162,7 @@ describe('the cookies of a job (5.3)', () => {
   });
 
   test('can be several, and all of them are required', () => {
-    const { job } = start({ cookies: { names } });
+    const { job } = startJob({ cookies: { names } });
     const [node = '', balancer = ''] = job.cookie.split('; ');
     expect(job.ask('GET').status).toBe(200);
     expect(job.ask('GET', '', `${balancer}; ${node}`).status).toBe(200);
@@ -176,13 +172,13 @@ describe('the cookies of a job (5.3)', () => {
   });
 
   test('get status 500 when they are missing, if the scenario says so (10.2)', () => {
-    const { job } = start({ cookies: { missing: 500 } });
+    const { job } = startJob({ cookies: { missing: 500 } });
     expect(job.ask('GET', '', '')).toMatchObject({ status: 500, code: 'internal.error' });
     expect(job.ask('GET', page, '')).toMatchObject({ status: 500, code: 'internal.error' });
   });
 
   test('can be switched off by the scenario', () => {
-    const { job } = start({ cookies: { names: [] } });
+    const { job } = startJob({ cookies: { names: [] } });
     expect(job.cookie).toBe('');
     expect(job.ask('GET').status).toBe(200);
   });
@@ -209,7 +205,7 @@ describe('the cookies of a job (5.3)', () => {
   });
 
   test('do not replace the credentials (5.1)', () => {
-    const { service, job } = start();
+    const { service, job } = startJob();
     const options = { headers: { cookie: job.cookie }, credentials: 'simulator:wrong' };
     expect(service.call('GET', `/api/v1/search/jobs/${job.id}`, options).status).toBe(401);
   });
@@ -218,7 +214,7 @@ describe('the cookies of a job (5.3)', () => {
 describe('an unavailable job (7.3, 7.4)', () => {
   const never = '0123456789ABCDEF';
   const statuses = (id: string, search: SearchScenario = {}) => {
-    const { service } = start(search);
+    const { service } = startJob(search);
     const job = new RequestedJob(service, id, '');
     return [job.ask('GET').status, job.ask('GET', page).status, job.ask('GET', '/records?offset=0&limit=1').status];
   };
@@ -230,7 +226,7 @@ describe('an unavailable job (7.3, 7.4)', () => {
 
   test('that has ended gets 404, and its pages get 404, or 400 if the scenario says so', () => {
     const lost = (search: SearchScenario = {}) => {
-      const { job } = start(search);
+      const { job } = startJob(search);
       job.ask('DELETE');
       return [job.ask('GET').status, job.ask('GET', page).status];
     };
@@ -328,7 +324,7 @@ test('forbidden operations are 403 (5.4)', () => {
 });
 
 test('unknown methods and paths are 405 and 404 (7.1)', () => {
-  const { service, job } = start();
+  const { service, job } = startJob();
   const cases: readonly [string, string, number, string | undefined][] = [
     ['GET', '', 405, 'POST'],
     ['PUT', `/${job.id}`, 405, 'GET, DELETE'],
@@ -356,7 +352,7 @@ test('faults can select jobs by query', () => {
 });
 
 test('the journal names the operations', () => {
-  const { service, job } = start();
+  const { service, job } = startJob();
   job.status();
   job.page();
   job.records();
@@ -371,7 +367,7 @@ test('the journal names the operations', () => {
 });
 
 test('a patch changes existing and new jobs', () => {
-  const { service, job } = start({ messageLimit: 5 });
+  const { service, job } = startJob({ messageLimit: 5 });
   service.patch({
     search: { messageLimit: 50, duration: '0s', status: { extraMembers: true }, atMessageLimit: 'done' },
   });

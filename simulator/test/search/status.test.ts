@@ -2,28 +2,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
-import type { Scenario } from '../../scenario/scenario.ts';
 import type { SearchScenario } from '../../scenario/search-scenario.ts';
 import type { Message } from '../row-data.ts';
-import {
-  everyMinute,
-  hour,
-  type JobFields,
-  minute,
-  type RequestedJob,
-  SearchingService,
-} from '../searching-service.ts';
+import { everyMinute, hour, minute, type RequestedJob, SearchingService, startJob } from '../searching-service.ts';
 
 interface Bucket {
   readonly startTimestamp: number;
   readonly length: number;
   readonly count: number;
 }
-
-const start = (search: SearchScenario = {}, order: JobFields = {}, scenario: Scenario = {}) => {
-  const service = new SearchingService({ ...scenario, search });
-  return { service, job: service.job(order) };
-};
 
 const statesAt = (service: SearchingService, job: RequestedJob, timesMs: readonly number[]) =>
   timesMs.map((elapsedMs) => {
@@ -93,13 +80,13 @@ describe('the states of a job (3.1)', () => {
     ['end at once with a duration of 0s', { duration: '0s' }, [[0, 'DONE GATHERING RESULTS']]],
   ];
   test.each(cases)('%s', (_, search, expected) => {
-    const { service, job } = start(search);
+    const { service, job } = startJob(search);
     const times = expected.map(([atMs]) => atMs);
     expect(statesAt(service, job, times)).toEqual(expected.map(([, state]) => state));
   });
 
   test('the time scale changes only the speed of searches', () => {
-    const { service, job } = start(
+    const { service, job } = startJob(
       { notStartedFor: '10s', subqueriesFor: '10s', duration: '10s', keepAlive: '25s', timeout: '40s' },
       {},
       { timeScale: 10 },
@@ -116,13 +103,13 @@ describe('the states of a job (3.1)', () => {
   });
 
   test('an aggregation has no message limit', () => {
-    const { service, job } = start({ messageLimit: 20 }, { query: '* | count' });
+    const { service, job } = startJob({ messageLimit: 20 }, { query: '* | count' });
     service.after(minute);
     expect(job.status()).toMatchObject({ state: 'DONE GATHERING RESULTS', messageCount: 60, recordCount: 1 });
   });
 
   test('a limit of the query is not the limit of the service', () => {
-    const { service, job } = start({ messageLimit: 20 }, { query: '* | limit 5' });
+    const { service, job } = startJob({ messageLimit: 20 }, { query: '* | limit 5' });
     service.after(30_000);
     expect(job.status()).toMatchObject({ state: 'DONE GATHERING RESULTS', messageCount: 5 });
   });
@@ -149,7 +136,7 @@ describe('the states of a job (3.1)', () => {
 
 describe('results', () => {
   test('are found from the end of the range to its beginning, and counted', () => {
-    const { service, job } = start();
+    const { service, job } = startJob();
     const counts = [0, 1_000, 30_000, 59_999, 60_000].map((elapsedMs) => {
       service.after(elapsedMs);
       return job.status().messageCount;
@@ -163,13 +150,13 @@ describe('results', () => {
     fc.assert(
       fc.property(times, (unordered) => {
         const timesMs = unordered.sort((left, right) => left - right);
-        const often = start();
+        const often = startJob();
         const counts = timesMs.map((elapsedMs) => {
           often.service.after(elapsedMs);
           return often.job.status().messageCount;
         });
         timesMs.forEach((elapsedMs, index) => {
-          const once = start();
+          const once = startJob();
           once.service.after(elapsedMs);
           expect(once.job.status().messageCount).toBe(counts[index]);
         });
@@ -180,15 +167,15 @@ describe('results', () => {
   });
 
   test('match the query in [from, to)', () => {
-    const { service, job } = start({}, { query: '5*', from: hour.from + minute, to: hour.from + 55 * minute });
+    const { service, job } = startJob({}, { query: '5*', from: hour.from + minute, to: hour.from + 55 * minute });
     service.after(minute);
     expect(job.raws()).toEqual(['message 54', 'message 53', 'message 52', 'message 51', 'message 50', 'message 5']);
   });
 
   test('include the millisecond to, if the scenario says so', () => {
     const inclusive = { from: hour.from, to: hour.from + minute };
-    expect(start({ duration: '0s' }, inclusive).job.raws()).toEqual(['message 0']);
-    expect(start({ duration: '0s', toInclusive: true }, inclusive).job.raws()).toEqual(['message 1', 'message 0']);
+    expect(startJob({ duration: '0s' }, inclusive).job.raws()).toEqual(['message 0']);
+    expect(startJob({ duration: '0s', toInclusive: true }, inclusive).job.raws()).toEqual(['message 1', 'message 0']);
   });
 
   test('are selected by receipt time on request', () => {
@@ -252,7 +239,7 @@ describe('results', () => {
   );
 
   test('count the scanned bytes', () => {
-    const { service, job } = start({}, { query: '7' });
+    const { service, job } = startJob({}, { query: '7' });
     const bytes = [0, 30_000, 60_000].map((elapsedMs) => {
       service.after(elapsedMs);
       return job.status().usageDetails.dataScannedInBytes;
@@ -270,7 +257,7 @@ describe('histogram buckets', () => {
     count,
   });
   const collect = (search: SearchScenario, timesMs: readonly number[]) => {
-    const { service, job } = start({ duration: '60s', ...search });
+    const { service, job } = startJob({ duration: '60s', ...search });
     return timesMs.map((elapsedMs) => {
       service.after(elapsedMs);
       return job.status().histogramBuckets as Bucket[];
@@ -302,7 +289,7 @@ describe('histogram buckets', () => {
   });
 
   test('are reported before the messages, if the scenario says so', () => {
-    const { service, job } = start({ ...tenMinutes, duration: '60s', histogramFirst: true });
+    const { service, job } = startJob({ ...tenMinutes, duration: '60s', histogramFirst: true });
     service.after(30_000);
     const { histogramBuckets, messageCount } = job.status();
     expect([histogramBuckets.length, messageCount]).toEqual([6, 30]);
@@ -329,7 +316,7 @@ describe('histogram buckets', () => {
     });
     fc.assert(
       fc.property(scenario, ({ fromMs, lengthMs, bucketLength, messageLimit, histogramFirst, timesMs }) => {
-        const { service, job } = start(
+        const { service, job } = startJob(
           { duration: '60s', messageLimit, histogramFirst, status: { bucketLength } },
           { from: hour.from + fromMs, to: hour.from + fromMs + lengthMs },
         );
@@ -377,7 +364,7 @@ describe('errors and warnings', () => {
   });
 
   test('report the message limit, if the scenario says so (10.2)', () => {
-    const { service, job } = start({ messageLimit: 20, atMessageLimit: 'doneWithWarning', duration: '60s' });
+    const { service, job } = startJob({ messageLimit: 20, atMessageLimit: 'doneWithWarning', duration: '60s' });
     service.after(19_999);
     expect(job.status()).toMatchObject({ state: 'GATHERING RESULTS', pendingWarnings: [] });
     service.after(20_000);
@@ -436,7 +423,7 @@ test('an aggregation frees its memory when its job ends for any reason', () => {
 
 describe('the document', () => {
   test('has the members of 2.3, and the notice about cookies (10.2)', () => {
-    expect(start().job.status()).toEqual({
+    expect(startJob().job.status()).toEqual({
       warning: expect.stringContaining('cookie'),
       state: 'GATHERING RESULTS',
       messageCount: 0,
@@ -449,11 +436,11 @@ describe('the document', () => {
   });
 
   test('has no notice, if the scenario says so', () => {
-    expect(start({ status: { cookieNotice: false } }).job.status().warning).toBe('');
+    expect(startJob({ status: { cookieNotice: false } }).job.status().warning).toBe('');
   });
 
   test('has undocumented members, if the scenario says so (10.2)', () => {
-    const { service, job } = start({ duration: '10s', status: { extraMembers: true } });
+    const { service, job } = startJob({ duration: '10s', status: { extraMembers: true } });
     service.after(20_000);
     const status = job.status();
     expect(status).toMatchObject({ searchedTimeRange: expect.any(Object), timeElapsed: 10_000 });

@@ -7,6 +7,7 @@ import { type Installation, install } from '../../support/installation.ts';
 import type { ProgramResult } from '../../support/run-program.ts';
 import { watchUntil } from '../../support/watch.ts';
 import { test as endToEnd } from './end-to-end.ts';
+import { type ExportPlace, volumePlace } from './exports.ts';
 import { policyManifest, type SpecPart } from './manifest-directory.ts';
 import type { Program, ProgramOptions } from './program.ts';
 import type { Tenant } from './simulator.ts';
@@ -77,6 +78,12 @@ export const test = endToEnd
   // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
   .extend('installation', ({}): Promise<Installation> => install('namespaced'))
   .extend('namespace', ({ installation }) => new Namespace(installation.namespace))
+  // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
+  .extend('place', ({}, { onCleanup }): ExportPlace => {
+    const place = volumePlace();
+    onCleanup(() => place.remove());
+    return place;
+  })
   // Each operator has a name of its own, like a pod.
   .extend(
     'operator',

@@ -3,9 +3,9 @@ import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';
 import { expectPromiseKept } from './oracles.ts';
+import { killAtBoundary } from './program.ts';
 import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulator.ts';
 
-const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
 /**
@@ -49,7 +49,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
       await equip(tenant, trouble);
       await manifests.policy('production');
       for (const place of places) {
-        const env = { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: place };
+        const env = { NODE_OPTIONS: `--import ${killAtBoundary}`, LOGFLEET_TEST_KILL_AT: place };
         expect((await (await run([], { env })).ended).signal).toBe('SIGKILL');
       }
       await expectFinished(tenant, await (await run()).ended);

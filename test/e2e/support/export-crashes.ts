@@ -4,8 +4,7 @@ import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';
 import { type ExportPlace, expectExported, exportManifest, gcsPlace, s3Place, volumePlace } from './exports.ts';
 import type { ManifestDirectory } from './manifest-directory.ts';
-
-const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
+import { killAtBoundary } from './program.ts';
 
 export const placeKinds = ['volume', 's3', 'gcs'] as const;
 export type PlaceKind = (typeof placeKinds)[number];
@@ -39,7 +38,7 @@ export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly s
         const place = await placeOf(kind);
         await writeExport(manifests, place);
         for (const at of places) {
-          const env = { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: at };
+          const env = { NODE_OPTIONS: `--import ${killAtBoundary}`, LOGFLEET_TEST_KILL_AT: at };
           expect((await (await run(place.flags, { env })).ended).signal).toBe('SIGKILL');
         }
         const { status } = await (await run(place.flags)).ended;

@@ -11,6 +11,9 @@ import { compileCache } from '../../support/compile-cache.ts';
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
+/** Module that a program loads first if a test kills it at a boundary. */
+export const killAtBoundary = new URL('./kill-at-boundary.ts', import.meta.url).href;
+
 /** Name of the program in hints, for a program that is started in the folder of this checkout. */
 export const nameInHints = process.env['LOGFLEET_TEST_PROGRAM'] ? 'logfleet' : 'node bin/logfleet.js';
 

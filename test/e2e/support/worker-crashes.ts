@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { test as base } from './end-to-end.ts';
 import { expectExported } from './exports.ts';
+import { killAtBoundary } from './program.ts';
 import { WorkerPods, type WorkerPodsOptions } from './worker-pods.ts';
-
-const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 
 export const test = base.extend('pods', async ({ tenant, start }, { onCleanup }) => {
   const folder = mkdtempSync(join(tmpdir(), 'logfleet-worker-'));
@@ -27,7 +26,10 @@ export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {
     async ([victim, place], { pods: podsOf }) => {
       const pods = podsOf(twoWorkers);
       const other = await pods.start(1 - victim);
-      const killed = await pods.start(victim, { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: place });
+      const killed = await pods.start(victim, {
+        NODE_OPTIONS: `--import ${killAtBoundary}`,
+        LOGFLEET_TEST_KILL_AT: place,
+      });
       expect((await killed.ended).signal).toBe('SIGKILL');
       const again = await pods.start(victim);
       const ends = await Promise.all([other.ended, again.ended]);

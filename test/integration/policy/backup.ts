@@ -1,8 +1,7 @@
 /** Backup of the operator's objects. Restored objects keep their names and uids, as in etcd. */
+import { isRecord } from '../../../src/base/record.ts';
 import type { ApiObject } from '../../support/memory-api-store.ts';
-import { policiesPath, type World } from '../../support/world.ts';
-
-const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
+import { ledgersPath, policiesPath, type World } from '../../support/world.ts';
 
 export type BackedUpFields = { readonly [name: string]: unknown };
 
@@ -65,9 +64,5 @@ export function patchTo(now: BackedUpFields, wanted: BackedUpFields): BackedUpFi
 }
 
 function patchOf(now: unknown, wanted: unknown): unknown {
-  return isObject(now) && isObject(wanted) ? patchTo(now, wanted) : wanted;
-}
-
-function isObject(value: unknown): value is BackedUpFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(now) && isRecord(wanted) ? patchTo(now, wanted) : wanted;
 }

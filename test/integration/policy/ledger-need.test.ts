@@ -7,7 +7,7 @@ import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { needsLedger } from '../../../src/policy/ledger/rollout-header.ts';
 import { headerFromStatus } from '../../../src/policy/ledger/status-recovery.ts';
-import { policiesPath, secretsPath } from '../../support/world.ts';
+import { ledgersPath, policiesPath, secretsPath } from '../../support/world.ts';
 import { epochMs, header, target as headerTarget, stageRecord } from '../../unit/policy/builders.ts';
 import { before, canary, middle, rest, staged, target } from './staged-world.ts';
 
@@ -100,8 +100,6 @@ describe('the header from status', () => {
     });
   });
 });
-
-const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 function inOrder(spec: object = {}, groups: object = {}) {
   const fleet = staged({

@@ -1,9 +1,7 @@
 /** Tests a ledger that the operator cannot read: no upgrade starts until it is repaired (U1). */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import { policiesPath, World } from '../../support/world.ts';
-
-const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
+import { ledgersPath, policiesPath, World } from '../../support/world.ts';
 
 const stored = (path: string, world: World) =>
   world.api.get(path) as unknown as { readonly content: string; readonly owner: object };
@@ -18,7 +16,7 @@ async function rolledOut() {
   });
   let head = '';
   world.api.onRequest = ({ name }) => {
-    if (name?.endsWith('-head')) head = `${ledgers}/${name}`;
+    if (name?.endsWith('-head')) head = `${ledgersPath}/${name}`;
     return undefined;
   };
   world.addSecret();
@@ -81,7 +79,7 @@ test('without its ledger, a policy counts the upgrades that status shows as runn
   const replica = world.start();
   expect(await world.until(() => running() === 6, minuteMs)).toBe(true);
   replica.kill();
-  for (const name of names) world.api.remove(`${ledgers}/${name}`);
+  for (const name of names) world.api.remove(`${ledgersPath}/${name}`);
   expect(names.size).toBe(1);
 
   world.start();

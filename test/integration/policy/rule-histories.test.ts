@@ -3,12 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { policiesPath, World } from '../../support/world.ts';
+import { policiesPath, settingsPath, World } from '../../support/world.ts';
 
 const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
 const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
 const rollsBack = { maxFailures: 0, minSamples: 1, action: 'Rollback' } as const;
-const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 
 interface RuleSetting {
   readonly scenario?: Partial<Scenario>;

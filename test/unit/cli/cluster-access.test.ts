@@ -5,10 +5,10 @@ import { ClusterReader } from '../../../src/cli/resources/cluster-access.ts';
 import type { KubeApi, KubeResponse } from '../../../src/host/kubernetes/kube-api.ts';
 import { ScriptedKubeApi } from '../../support/scripted-kube-api.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { policiesPath } from '../../support/world.ts';
 import { samplePolicy } from './sample-policy.ts';
 
 const kind = 'CollectorVersionPolicy';
-const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 
 function listOf(resources: readonly unknown[], token?: string): Partial<KubeResponse> {
   return { body: { metadata: { resourceVersion: '7', ...(token ? { continue: token } : {}) }, items: resources } };
@@ -26,8 +26,8 @@ describe('ClusterReader', () => {
     const api = new ScriptedKubeApi(listOf([staging], 'more'), listOf([production]));
     expect(await readerOf(api).list(kind, 'logging')).toEqual([production, staging]);
     expect(api.requests).toEqual([
-      { method: 'GET', path: collection, query: { limit: '500' } },
-      { method: 'GET', path: collection, query: { limit: '500', continue: 'more' } },
+      { method: 'GET', path: policiesPath, query: { limit: '500' } },
+      { method: 'GET', path: policiesPath, query: { limit: '500', continue: 'more' } },
     ]);
   });
 
@@ -38,7 +38,7 @@ describe('ClusterReader', () => {
     const api = new ScriptedKubeApi({ body: raw });
     const resource = await readerOf(api).get(kind, { namespace: 'logging', name: 'production' });
     expect(resource).toEqual({ ...production, metadata: { ...production.metadata, labels: { team: 'a' } } });
-    expect(api.requests[0]?.path).toBe(`${collection}/production`);
+    expect(api.requests[0]?.path).toBe(`${policiesPath}/production`);
   });
 
   it('finds nothing for an unknown name', async () => {
@@ -63,7 +63,7 @@ describe('ClusterReader', () => {
     expect(api.requests).toEqual([
       {
         method: 'PATCH',
-        path: `${collection}/production`,
+        path: `${policiesPath}/production`,
         query: { fieldManager: 'logfleet-cli' },
         contentType: 'application/merge-patch+json',
         body: { metadata: { annotations: { 'logfleet.dev/paused': sent } } },

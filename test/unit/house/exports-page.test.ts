@@ -4,20 +4,14 @@ import { reasons } from '../../../src/api/conditions.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
 import { resourceWording } from '../../../src/export/status/export-wording.ts';
 import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';
+import { firstCells } from './page-table.ts';
 import { readText } from './source-file.ts';
 
 const page = readText('docs/exports.md');
 
-function firstCells(head: string): readonly string[] {
-  const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
-  return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`([\w.]+)`/g)].map(([, word = '']) => word),
-  );
-}
-
 describe('docs/exports.md', () => {
   test('has every reason that only exports can have, and no unknown reason', () => {
-    const told = firstCells('reason of `Ready`');
+    const told = firstCells(page, 'reason of `Ready`');
     const all = Object.values<string>(reasons);
     expect(told.filter((reason) => !all.includes(reason))).toEqual([]);
     const ofExports = all.filter((reason) =>
@@ -32,7 +26,7 @@ describe('docs/exports.md', () => {
     // Some reasons are not in docs/exports.md, because they concern only collectors or never appear in a condition.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
-    const told = [...firstCells('reason of `Ready`'), ...others];
+    const told = [...firstCells(page, 'reason of `Ready`'), ...others];
     expect([...new Set(met)].filter((reason) => !told.includes(reason))).toEqual([]);
   });
 
@@ -44,12 +38,12 @@ describe('docs/exports.md', () => {
       limits: undefined,
       wording: resourceWording,
     });
-    expect(firstCells('reason of `Ready`')).toContain(reason);
+    expect(firstCells(page, 'reason of `Ready`')).toContain(reason);
   });
 
   test('names existing fields of the spec', () => {
     const crd = readText('crds/search-export.yaml');
-    const fields = firstCells('field').flatMap((field) => field.split('.').at(-1) ?? []);
+    const fields = firstCells(page, 'field').flatMap((field) => field.split('.').at(-1) ?? []);
     expect(fields.length).toBeGreaterThan(4);
     expect(fields.filter((field) => !new RegExp(`^ +${field}:`, 'm').test(crd))).toEqual([]);
   });

@@ -4,17 +4,11 @@ import { parse } from 'yaml';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { reasons } from '../../../src/api/conditions.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
+import { firstCells } from './page-table.ts';
 import { readText } from './source-file.ts';
 
 const page = readText('docs/schedules.md');
 const examples = [...page.matchAll(/\]\(\.\.\/([^)]+\.yaml)\)/g)].map(([, file = '']) => file);
-
-function firstCells(head: string): readonly string[] {
-  const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
-  return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`([\w.]+)`/g)].map(([, word = '']) => word),
-  );
-}
 
 function check(text: string) {
   const { checked, findings } = checkManifests(
@@ -39,7 +33,7 @@ describe('docs/schedules.md', () => {
     const used = [...health.matchAll(/reasons\.(\w+)/g)].map(([, name]) => reasons[name as keyof typeof reasons]);
     const others: readonly string[] = [reasons.progressing, reasons.internalError];
     const expected = new Set(used.filter((reason) => !others.includes(reason)));
-    expect(new Set(firstCells('reason'))).toEqual(expected);
+    expect(new Set(firstCells(page, 'reason'))).toEqual(expected);
   });
 
   test('names existing fields of the status', () => {

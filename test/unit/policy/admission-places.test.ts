@@ -1,14 +1,10 @@
 /** Tests the maximum number of concurrent upgrades (U1, U2), also after a policy was deleted (U13). */
 import { describe, expect, test } from 'vitest';
-import type { Admission } from '../../../src/policy/admission/admission.ts';
 import { shareOf } from '../../../src/policy/members/stages.ts';
-import { epochMs, newerVersion, oldVersion, openEntry, settings, stageRecord, target } from './builders.ts';
-import { admitted, fleetOf, PolicyBench, policyUid, quietState } from './policy-bench.ts';
+import { entryOf, epochMs, newerVersion, oldVersion, openEntry, settings, stageRecord, target } from './builders.ts';
+import { admitted, fleetOf, PolicyBench, policyUid, posts, quietState } from './policy-bench.ts';
 
 const { graceMs, maxOpen } = settings;
-
-const ids = ({ post }: Admission) => post.map(({ collectorId }) => collectorId);
-const open = (id: string, more: Parameters<typeof openEntry>[0] = {}) => ({ ...openEntry(more), collectorId: id });
 
 describe('the number of upgrades in flight', () => {
   test.each([
@@ -29,7 +25,7 @@ describe('the number of upgrades in flight', () => {
     [3, 5, 0],
     ['50%', 2, 3],
   ])('with maxInProgress %s and %d in flight, %d more start', (maxInProgress, inFlight, more) => {
-    const entries = Array.from({ length: inFlight }, (_, index) => open(String(index + 1)));
+    const entries = Array.from({ length: inFlight }, (_, index) => entryOf(String(index + 1), openEntry()));
     const bench = new PolicyBench({
       spec: { strategy: { maxInProgress, order: 'OldestVersionFirst' } },
       collectors: fleetOf(10),
@@ -44,13 +40,13 @@ describe('the number of upgrades in flight', () => {
     const bench = new PolicyBench({
       spec: { strategy: { maxInProgress: 1, order: 'Name' } },
       collectors: fleetOf(2),
-      entries: [open('1', { state: 'adopted', ours: false })],
+      entries: [entryOf('1', openEntry({ state: 'adopted', ours: false }))],
     });
     expect(admitted(bench, 0).post).toEqual([]);
   });
 
   test('U1: is at most 1,000 in a policy', () => {
-    const entries = Array.from({ length: maxOpen - 3 }, (_, index) => open(String(index + 1)));
+    const entries = Array.from({ length: maxOpen - 3 }, (_, index) => entryOf(String(index + 1), openEntry()));
     const bench = new PolicyBench({
       spec: { strategy: { maxInProgress: '100%', order: 'Name' } },
       collectors: fleetOf(2_000),
@@ -88,7 +84,7 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
 
   test('is taken over with its task instead of being posted again', () => {
     const admission = admitted(orphaned('88'), 500, { attempts: 10 });
-    expect(ids(admission)).toEqual(['2']);
+    expect(posts(admission)).toEqual(['2']);
     expect(admission.attempts).toBe(12);
     expect(admission.pending.entry('1')).toEqual({
       collectorId: '1',
@@ -115,7 +111,7 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
     const bench = orphaned(undefined);
     bench.listing.show(50 + graceMs, fleetOf(2));
     const takeover = admitted(bench, 51 + graceMs);
-    expect(ids(takeover)).toEqual(['2']);
+    expect(posts(takeover)).toEqual(['2']);
     expect(takeover.pending.entry('1')?.open).toMatchObject({ state: 'unknown', sinceMs: 51 + graceMs });
     bench.ledger.apply(takeover.pending.changes());
     bench.place('1');
@@ -158,7 +154,7 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
       bench.ledger.setHeader({ ...bench.ledger.header, stages: [stageRecord('rest')] });
       bench.sync();
       const started = { ...quietState, header: bench.ledger.header };
-      expect(ids(admitted(bench, graceMs, { state: started }))).toContain('1');
+      expect(posts(admitted(bench, graceMs, { state: started }))).toContain('1');
     });
 
     test('is taken over with its task: the task is read, and nothing is posted', () => {
@@ -170,7 +166,7 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
 
   test('to another version is awaited', () => {
     const admission = admitted(orphaned('88', newerVersion), 500);
-    expect(ids(admission)).toEqual(['2']);
+    expect(posts(admission)).toEqual(['2']);
     expect(admission.pending.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
   });
 
@@ -182,7 +178,7 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
   });
 
   test('of an existing policy belongs to that policy', () => {
-    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [open('1')] });
+    const bench = new PolicyBench({ collectors: fleetOf(1), entries: [entryOf('1', openEntry())] });
     expect(bench.ownership.flight('1')?.policy).toBe(policyUid);
     const { pending } = admitted(bench, 500);
     expect(pending.changes()).toEqual([]);

@@ -1,12 +1,12 @@
 /** Tests which collectors the operator upgrades next, and why others wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import type { Admission } from '../../../src/policy/admission/admission.ts';
 import { backOffMs } from '../../../src/policy/admission/start-rules.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import {
   collector,
   endedEntry,
+  entryOf,
   epochMs,
   newerVersion,
   oldVersion,
@@ -15,14 +15,12 @@ import {
   spec,
   target,
 } from './builders.ts';
-import { admitted, fleetOf, PolicyBench } from './policy-bench.ts';
+import { admitted, fleetOf, PolicyBench, posts } from './policy-bench.ts';
 
 const { graceMs, driftConfirmMs } = settings;
 const backOff = 5 * minuteMs;
 
-const ids = ({ post }: Admission) => post.map(({ collectorId }) => collectorId);
-const open = (id: string, more: Parameters<typeof openEntry>[0] = {}) => ({ ...openEntry(more), collectorId: id });
-const ended = (id: string, ...parts: Parameters<typeof endedEntry>) => ({ ...endedEntry(...parts), collectorId: id });
+const ended = (id: string, ...parts: Parameters<typeof endedEntry>) => entryOf(id, endedEntry(...parts));
 
 describe('U2: a first attempt', () => {
   test('is written ahead as intended, with a number and the former version', () => {
@@ -77,7 +75,7 @@ describe('U2: a first attempt', () => {
 
   test('waits while a POST of its collector has not been answered', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
-    expect(ids(admitted(bench, 0, { inFlight: new Set(['1']) }))).toEqual(['2', '3']);
+    expect(posts(admitted(bench, 0, { inFlight: new Set(['1']) }))).toEqual(['2', '3']);
   });
 });
 
@@ -90,7 +88,7 @@ describe('the order of attempts', () => {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({
       collectors: fleetOf(4, (index) => ({ collectorVersion: index === 2 ? target : oldVersion })),
-      entries: [open('4', { state: 'unknown', sinceMs: 0 }), ended('2', 'failed', { sinceMs: 0 })],
+      entries: [entryOf('4', openEntry({ state: 'unknown', sinceMs: 0 })), ended('2', 'failed', { sinceMs: 0 })],
     });
     bench.listing.show(nowMs - driftConfirmMs, fleetOf(4));
     bench.sync();
@@ -101,7 +99,7 @@ describe('the order of attempts', () => {
 
   test('is probes, retries, corrections of drift, first attempts', () => {
     const admission = admitted(four(), 20 * minuteMs);
-    expect(ids(admission)).toEqual(['4', '2', '3', '1']);
+    expect(posts(admission)).toEqual(['4', '2', '3', '1']);
     expect(admission.post.map(({ used, drifts, open }) => [used, drifts, open?.probe])).toEqual([
       [1, 0, true],
       [2, 0, false],
@@ -111,14 +109,14 @@ describe('the order of attempts', () => {
   });
 
   test.each([0, 1, 2, 3])('stays the same with room for only %d', (room) => {
-    expect(ids(admitted(four(), 20 * minuteMs, { room }))).toEqual(['4', '2', '3', '1'].slice(0, room));
+    expect(posts(admitted(four(), 20 * minuteMs, { room }))).toEqual(['4', '2', '3', '1'].slice(0, room));
   });
 });
 
 describe('U3: a probe', () => {
   const unknown = (sinceMs: number) => ({
     collectors: fleetOf(1),
-    entries: [open('1', { state: 'unknown', sinceMs, number: 7 })],
+    entries: [entryOf('1', openEntry({ state: 'unknown', sinceMs, number: 7 }))],
   });
 
   test('repeats the attempt: same number, same age, and no additional use', () => {
@@ -139,14 +137,14 @@ describe('U3: a probe', () => {
       seenAtMs: graceMs,
       spec: { strategy: { maxInProgress: 1, order: 'Name' } },
     });
-    expect(ids(admitted(bench, graceMs))).toEqual(['1']);
+    expect(posts(admitted(bench, graceMs))).toEqual(['1']);
   });
 
   test('is not posted for a former target', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       seenAtMs: graceMs,
-      entries: [open('1', { state: 'unknown', toVersion: newerVersion })],
+      entries: [entryOf('1', openEntry({ state: 'unknown', toVersion: newerVersion }))],
     });
     expect(admitted(bench, graceMs).post).toEqual([]);
   });
@@ -167,7 +165,7 @@ describe('U6: a retry', () => {
     const admission = admitted(bench, 1_000 + backOff - 1);
     expect(admission.post).toEqual([]);
     expect(admission.nextMs).toBe(1_000 + backOff);
-    expect(ids(admitted(bench, 1_000 + backOff))).toEqual(['1']);
+    expect(posts(admitted(bench, 1_000 + backOff))).toEqual(['1']);
   });
 
   test('waits for a listing sent G after the failure, and requests it', () => {

@@ -1,6 +1,7 @@
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
+  Stage,
 } from '../../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
@@ -107,6 +108,11 @@ export function openEntry(more: Partial<Attempt> = {}, rest: Partial<Entry> = {}
   return entry({ open: attempt(more), ...rest });
 }
 
+/** Returns a ledger entry of another collector. */
+export function entryOf<E extends Entry>(collectorId: string, ofFirst: E): E {
+  return { ...ofFirst, collectorId };
+}
+
 export function endedEntry(kind: EndingKind, more: Partial<Ending> = {}, rest: Partial<Entry> = {}): Entry {
   return entry({ ending: ending(kind, more), ...rest });
 }
@@ -151,6 +157,9 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
     ...more,
   };
 }
+
+/** Returns a stage of the spec without a soak. */
+export const stageOf = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
 
 /** Returns the ledger record of a stage that has just started. */
 export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {

@@ -4,12 +4,10 @@
  */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import { endedEntry, openEntry, settings, target, task } from './builders.ts';
-import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
+import { endedEntry, entryOf, openEntry, settings, target, task } from './builders.ts';
+import { decided, fleetOf, PolicyBench, policyUid, updatedFleet } from './policy-bench.ts';
 
 const { graceMs } = settings;
-const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
-const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
 describe('U9: a sweep of the fleet', () => {
   test('because of its age is left to the listing: the decision only says which share of the budget sweeps may use', () => {
@@ -78,7 +76,7 @@ describe('U9: a sweep of the fleet', () => {
       collectors: fleetOf(2),
       entries: [
         openEntry({ state: 'unknown', sinceMs: 15 * minuteMs }),
-        ofId('2', endedEntry('failed', { sinceMs: 0 })),
+        entryOf('2', endedEntry('failed', { sinceMs: 0 })),
       ],
     });
     bench.listing.rows.endSweep(new Set());
@@ -119,7 +117,7 @@ describe('the estimated duration of upgrades is learned', () => {
 test('the next decision is due when the first wait is over', () => {
   const bench = new PolicyBench({
     collectors: fleetOf(2),
-    entries: [openEntry({ sinceMs: 0 }), ofId('2', endedEntry('failed', { sinceMs: 0 }))],
+    entries: [openEntry({ sinceMs: 0 }), entryOf('2', endedEntry('failed', { sinceMs: 0 }))],
   });
   expect(decided(bench, { nowMs: 1_000, typicalMs: 2 * minuteMs }).requeueAfterMs).toBe(2 * minuteMs - 1_000);
   expect(decided(bench, { nowMs: 1_000, typicalMs: 20 * minuteMs }).requeueAfterMs).toBe(5 * minuteMs - 1_000);

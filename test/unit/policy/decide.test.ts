@@ -4,12 +4,12 @@ import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { pausedByOf } from '../../../src/controller/pauses.ts';
-import type { Decision } from '../../../src/policy/decide.ts';
 import { describeCounts } from '../../../src/policy/status/describe-figures.ts';
 import type { UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
   endedEntry,
+  entryOf,
   epochMs,
   newerVersion,
   oldVersion,
@@ -20,16 +20,13 @@ import {
   target,
   task,
 } from './builders.ts';
-import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
+import { type ChangedInput, decided, fleetOf, PolicyBench, posts, updatedFleet } from './policy-bench.ts';
 
 const { graceMs, openLimitMs, driftConfirmMs } = settings;
 
 const problem = (kind: 'stall' | 'backoff') =>
   new LogfleetError({ code: 'x.y', reason: 'Forbidden', message: 'No.', handling: { kind } });
-const posts = ({ post }: Decision) => post.map(({ collectorId }) => collectorId);
-const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
 const soakingStage = stageRecord('all', { soakMs: 60 * minuteMs, upgraded: true, updatedAtMs: epochMs });
-const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
 test('when a rollout begins, attempts are written ahead, then posted', () => {
   const bench = new PolicyBench({ collectors: fleetOf(3) });
@@ -68,7 +65,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['deleted', { policy: { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } } }, 'RollingOut'],
     ['U2: no room in the batch', { room: 0 }, 'RollingOut'],
   ])('%s', (_, seen, reason) => {
-    const failed = ofId('3', endedEntry('failed'));
+    const failed = entryOf('3', endedEntry('failed'));
     const bench = new PolicyBench({ collectors: fleetOf(3), entries: [openEntry(), failed], seenAtMs: 90 * minuteMs });
     const tasks = new Map([['1', task({ status: 'succeeded' })]]);
     const decision = decided(bench, { ...seen, tasks, nowMs: 91 * minuteMs });

@@ -3,12 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
-import { endedEntry, epochMs, openEntry, stageRecord, target } from './builders.ts';
+import { endedEntry, epochMs, openEntry, stageOf, stageRecord, target } from './builders.ts';
 import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench.ts';
 
-const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
-const canary = stage('canary', { selector: { matchNames: ['web-1'] }, soakDuration: '1h' });
-const rest = stage('rest');
+const canary = stageOf('canary', { selector: { matchNames: ['web-1'] }, soakDuration: '1h' });
+const rest = stageOf('rest');
 const nowMs = 10 * minuteMs;
 const time = '2026-11-01T00:00:00Z';
 

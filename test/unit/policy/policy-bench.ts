@@ -19,7 +19,7 @@ import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts'
 import { MaintenanceCalendar, type WindowsNow } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { checkedDecide } from '../../support/pure-decide.ts';
-import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec } from './builders.ts';
+import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
 
 export const policyUid = 'policy-a';
 
@@ -164,6 +164,14 @@ export class PolicyBench {
 
 export function fleetOf(count: number, more: (index: number) => Partial<Collector> = () => ({})): readonly Collector[] {
   return Array.from({ length: count }, (_, index) => collector(String(index + 1), more(index)));
+}
+
+/** Returns a fleet whose collectors all run the target version. */
+export const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
+
+/** Returns the collectors whose upgrades a decision or an admission requests. */
+export function posts({ post }: Pick<Decision, 'post'>): readonly string[] {
+  return post.map(({ collectorId }) => collectorId);
 }
 
 /** Inputs of `decide` that a test changes. */

@@ -6,12 +6,11 @@ import { hourMs } from '../../../src/base/time-units.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
 import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
-import { collector, endedEntry, epochMs, openEntry, stageRecord, target } from './builders.ts';
+import { collector, endedEntry, epochMs, openEntry, stageOf, stageRecord, target } from './builders.ts';
 import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 
-const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
-const canary = stage('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
-const rest = stage('rest');
+const canary = stageOf('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
+const rest = stageOf('rest');
 
 type ShownState = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'inFlight' | 'gone';
 
@@ -105,7 +104,7 @@ describe('a stage starts', () => {
   });
 
   test('only with collectors: otherwise it waits for a person', () => {
-    const empty = stage('empty', { selector: { matchNames: ['none'] } });
+    const empty = stageOf('empty', { selector: { matchNames: ['none'] } });
     const setting: StateSetting = { fleet: ['old'], stages: [empty, rest] };
     const { gate, health, settled } = decision(setting);
     expect(gate?.waitsFor).toMatch(
@@ -258,7 +257,7 @@ describe('an inconclusive stage', () => {
   };
 
   test('starts again with other collectors after a retry', () => {
-    const bench = benchOf({ ...stopped, stages: [stage('canary', { size: 3 }), rest] });
+    const bench = benchOf({ ...stopped, stages: [stageOf('canary', { size: 3 }), rest] });
     const retried = decided(bench, {
       nowMs,
       policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } },

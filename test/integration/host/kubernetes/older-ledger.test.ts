@@ -1,9 +1,7 @@
 /** Tests a policy whose ledger an older version of logfleet wrote (U1). */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../../src/base/time-units.ts';
-import { policiesPath, World } from '../../../support/world.ts';
-
-const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
+import { ledgersPath, policiesPath, World } from '../../../support/world.ts';
 
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 

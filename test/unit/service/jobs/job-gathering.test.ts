@@ -3,17 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobGathering, JobHistogram } from '../../../../src/service/jobs/job-gathering.ts';
 import type { HistogramBucket, JobStatus } from '../../../../src/service/jobs/search-service.ts';
-
-const nothing: JobStatus = {
-  state: 'gatheringResults',
-  messageCount: 0,
-  recordCount: undefined,
-  buckets: [],
-  pendingErrors: [],
-  pendingWarnings: [],
-  scannedBytes: undefined,
-  warning: undefined,
-};
+import { running } from '../../../support/fake-job.ts';
 
 const bucket = (startMs: number, count: number, lengthMs = 100): HistogramBucket => ({ startMs, lengthMs, count });
 
@@ -106,9 +96,9 @@ describe('the histogram', () => {
 describe('data that statuses return once', () => {
   test('is kept, each different text once', () => {
     const gathering = new JobGathering();
-    gathering.take({ value: { ...nothing, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' }, sentAtMs: 0 });
-    gathering.take({ value: { ...nothing, pendingErrors: ['b', 'a'], warning: 'v' }, sentAtMs: 0 });
-    gathering.take({ value: nothing, sentAtMs: 0 });
+    gathering.take({ value: { ...running, pendingErrors: ['a'], pendingWarnings: ['w'], warning: 'v' }, sentAtMs: 0 });
+    gathering.take({ value: { ...running, pendingErrors: ['b', 'a'], warning: 'v' }, sentAtMs: 0 });
+    gathering.take({ value: running, sentAtMs: 0 });
     expect(gathering.progress()).toMatchObject({
       errors: ['a', 'b'],
       warnings: ['w', 'v'],
@@ -120,7 +110,7 @@ describe('data that statuses return once', () => {
     const gathering = new JobGathering();
     const many = Array.from({ length: 500 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
     gathering.take({
-      value: { ...nothing, pendingErrors: many, pendingWarnings: [...many, 'Max results reached.'] },
+      value: { ...running, pendingErrors: many, pendingWarnings: [...many, 'Max results reached.'] },
       sentAtMs: 0,
     });
     const { errors, warnings, isLimitReached } = gathering.progress();
@@ -135,7 +125,7 @@ describe('data that statuses return once', () => {
     ['Results reach back to 1970', false],
   ])('%s is the message limit: %s (10.2)', (warning, isLimitReached) => {
     const gathering = new JobGathering();
-    gathering.take({ value: { ...nothing, warning }, sentAtMs: 0 });
+    gathering.take({ value: { ...running, warning }, sentAtMs: 0 });
     expect(gathering.progress().isLimitReached).toBe(isLimitReached);
   });
 });
@@ -144,7 +134,7 @@ describe('the progress of a search', () => {
   const range = { fromMs: 0, toMs: 1_000 };
   const doneShare = (...statuses: Partial<JobStatus>[]) => {
     const gathering = new JobGathering();
-    for (const status of statuses) gathering.take({ value: { ...nothing, ...status }, sentAtMs: 0 });
+    for (const status of statuses) gathering.take({ value: { ...running, ...status }, sentAtMs: 0 });
     return gathering.doneShare(range);
   };
 
@@ -163,7 +153,7 @@ describe('the progress of a search', () => {
     expect(doneShare({ state, buckets: [bucket(0, 20)], messageCount: 10 })).toBeCloseTo(0.5);
   });
 
-  test('is unknown if the histogram is complete and shows nothing more (3.1)', () => {
+  test('is unknown if the histogram is complete and shows running more (3.1)', () => {
     const state = 'doneGatheringHistogram';
     expect(doneShare({ state, buckets: [bucket(500, 20)], messageCount: 20 })).toBeUndefined();
     expect(doneShare({ state, buckets: [bucket(500, 0)] })).toBeUndefined();
@@ -178,15 +168,15 @@ describe('the progress of a search', () => {
       [3_000, 'gatheringResults'],
       [4_000, { unknown: 'RESTING' }],
     ] as const)
-      gathering.take({ value: { ...nothing, state }, sentAtMs });
+      gathering.take({ value: { ...running, state }, sentAtMs });
     expect(gathering.idleAtMs).toBe(2_000);
   });
 });
 
 test('figures come from the last status, and stay if a status omits them', () => {
   const gathering = new JobGathering();
-  gathering.take({ value: { ...nothing, messageCount: 10, recordCount: 2, scannedBytes: 99 }, sentAtMs: 0 });
-  gathering.take({ value: { ...nothing, state: { unknown: 'RESTING' }, messageCount: 12 }, sentAtMs: 0 });
+  gathering.take({ value: { ...running, messageCount: 10, recordCount: 2, scannedBytes: 99 }, sentAtMs: 0 });
+  gathering.take({ value: { ...running, state: { unknown: 'RESTING' }, messageCount: 12 }, sentAtMs: 0 });
   expect(gathering.progress()).toMatchObject({
     state: { unknown: 'RESTING' },
     messageCount: 12,
@@ -199,15 +189,15 @@ test('figures come from the last status, and stay if a status omits them', () =>
 test('a lost status taints the job for good (E5)', () => {
   const gathering = new JobGathering();
   gathering.lost();
-  gathering.take({ value: { ...nothing, state: 'doneGatheringResults' }, sentAtMs: 0 });
+  gathering.take({ value: { ...running, state: 'doneGatheringResults' }, sentAtMs: 0 });
   expect(gathering.progress().hasLostStatus).toBe(true);
 });
 
 test('a late status only adds data that is returned once (E5)', () => {
   const gathering = new JobGathering(1_000);
   expect(gathering.progress().dateMs).toBe(1_000);
-  const late = { ...nothing, messageCount: 5, buckets: [bucket(800, 5)], pendingErrors: ['early'] };
-  const news = { ...nothing, messageCount: 9, buckets: [bucket(900, 4)], state: 'forcePaused' } as const;
+  const late = { ...running, messageCount: 5, buckets: [bucket(800, 5)], pendingErrors: ['early'] };
+  const news = { ...running, messageCount: 9, buckets: [bucket(900, 4)], state: 'forcePaused' } as const;
   expect(gathering.take({ value: news, sentAtMs: 20, dateMs: 3_000 })).toBe(true);
   expect(gathering.progress().dateMs).toBe(3_000);
   expect(gathering.take({ value: late, sentAtMs: 10, dateMs: 2_000 })).toBe(false);
@@ -222,11 +212,11 @@ test('a late status only adds data that is returned once (E5)', () => {
 
 test('the service time is that of the last answer (E11)', () => {
   const gathering = new JobGathering(1_000);
-  gathering.take({ value: nothing, sentAtMs: 20, dateMs: 3_000 });
-  gathering.take({ value: nothing, sentAtMs: 10, dateMs: 2_000 });
+  gathering.take({ value: running, sentAtMs: 20, dateMs: 3_000 });
+  gathering.take({ value: running, sentAtMs: 10, dateMs: 2_000 });
   expect(gathering.progress().dateMs).toBeUndefined();
-  gathering.take({ value: nothing, sentAtMs: 30, dateMs: 4_000 });
+  gathering.take({ value: running, sentAtMs: 30, dateMs: 4_000 });
   expect(gathering.progress().dateMs).toBe(4_000);
-  gathering.take({ value: nothing, sentAtMs: 40 });
+  gathering.take({ value: running, sentAtMs: 40 });
   expect(gathering.progress().dateMs).toBeUndefined();
 });
