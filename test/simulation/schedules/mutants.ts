@@ -36,14 +36,7 @@ export const scheduleMutants: readonly Mutant[] = [
     'void restoreRecord;',
     'S1:',
   ),
-  of(
-    'S2',
-    'the start is not stored',
-    runtime,
-    'const startMs = await settleStart(destination, layout, fallbackMs);',
-    'const startMs = fallbackMs; void settleStart;',
-    'S',
-  ),
+  of('S2', 'the start is not stored', runtime, 'await settleStart(destination, layout, fallbackMs)', 'fallbackMs', 'S'),
   of(
     'S3',
     'active runs hold no slot',
