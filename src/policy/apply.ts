@@ -18,117 +18,124 @@ import { healthOf } from './status/health.ts';
 import { rolloutStarted, stageEvents } from './status/rollout-events.ts';
 import { staysUntilClaimed, stillHolds } from './status/shown-verdict.ts';
 
-export class Applier {
-  readonly #runtime: PolicyRuntime;
-
-  constructor(runtime: PolicyRuntime) {
-    this.#runtime = runtime;
+export async function applyDecision(
+  runtime: PolicyRuntime,
+  policy: CollectorVersionPolicy,
+  gathered: Ready,
+  decision: Decision,
+): Promise<Result> {
+  const { kept, posting, tasks, duration, owner, publisher, binding, environment } = runtime;
+  const { host, turns } = environment;
+  const { bound, began, nextBuild, received, input } = gathered;
+  const { header: before } = input.ledger;
+  const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
+  if (!decision.needsLedger) kept.note(decision.header);
+  else if (hasChanged || !kept.isWritten) await write(runtime, gathered, decision);
+  posting.acknowledge(received.posted);
+  tasks.acknowledge(received.tasks);
+  for (const sample of decision.durations) duration.learn(sample);
+  const { generation } = policy.metadata;
+  const moreWait = decision.post.length >= input.observation.room;
+  posting.post(bound.account.service, {
+    entries: decision.post,
+    generation,
+    decidedAtMs: input.now.monotonicMs,
+    moreWait,
+  });
+  // If no collector needs an upgrade, only the Event `AllUpdated` is published.
+  if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
+  for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
+  for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
+  read(runtime, gathered, decision);
+  const { essentials, figures, health, requeueAfterMs, settled } = decision;
+  const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
+  // If the policy has nothing to do and its status is correct, it does not wait for other policies.
+  const confirmedMs =
+    keepsShown && decision.isAtRest && figures ? publisher.confirm(policy, essentials, figures) : undefined;
+  if (confirmedMs === undefined) {
+    if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
+    if (keepsShown) return requeue(requeueAfterMs, false);
   }
+  const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
+  // `logfleet run DIR` ends only after delayed status writes, so that every status shows the final counts.
+  const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), untilMs(runtime, nextBuild));
+  return requeue(delayMs, settled && statusDelayMs === Infinity);
+}
 
-  async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
-    const { kept, posting, tasks, duration, owner, publisher, binding } = this.#runtime;
-    const { host, turns } = this.#runtime.environment;
-    const { bound, began, nextBuild, received, input } = gathered;
-    const { header: before } = input.ledger;
-    const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
-    if (!decision.needsLedger) kept.note(decision.header);
-    else if (hasChanged || !kept.isWritten) await this.#write(gathered, decision);
-    posting.acknowledge(received.posted);
-    tasks.acknowledge(received.tasks);
-    for (const sample of decision.durations) duration.learn(sample);
-    const { generation } = policy.metadata;
-    const moreWait = decision.post.length >= input.observation.room;
-    posting.post(bound.account.service, {
-      entries: decision.post,
-      generation,
-      decidedAtMs: input.now.monotonicMs,
-      moreWait,
-    });
-    // If no collector needs an upgrade, only the Event `AllUpdated` is published.
-    if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
-    for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
-    for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
-    this.#read(gathered, decision);
-    const { essentials, figures, health, requeueAfterMs, settled } = decision;
-    const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // If the policy has nothing to do and its status is correct, it does not wait for other policies.
-    const confirmedMs =
-      keepsShown && decision.isAtRest && figures ? publisher.confirm(policy, essentials, figures) : undefined;
-    if (confirmedMs === undefined) {
-      if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
-      if (keepsShown) return requeue(requeueAfterMs, false);
+/** Writes the policy's health to the status while its collectors are unknown. The counts stay unchanged. */
+export async function reportUnready(
+  runtime: PolicyRuntime,
+  given: CollectorVersionPolicy,
+  unready: Unready,
+): Promise<Result> {
+  const { problem, notOffered, tooYoung, soFar } = unready;
+  const { binding, publisher, environment } = runtime;
+  const policy = publisher.latest(given);
+  const targetVersion = policy.spec.target.version;
+  const found = healthOf({
+    problem,
+    notOffered,
+    targetVersion,
+    spec: policy.spec,
+    upgradesBlocked: environment.host.settings().upgradesBlocked,
+    pausedBy: environment.host.settings().pausedBy ?? pausedByOf(policy),
+  });
+  const waits = tooYoung !== undefined && found.reason === reasons.progressing;
+  const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
+  // If the conditions are still correct, the status is written only to confirm that a requested reconcile was
+  // handled.
+  if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
+  const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
+  const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
+  const delayMs = Math.min(statusDelayMs, recheckDelayMs, untilMs(runtime, tooYoung?.nextBuild));
+  // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues
+  // to wait.
+  return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
+}
+
+/** Returns the time in ms until the build reaches `minAge`, or Infinity if there is no build. */
+function untilMs({ environment }: PolicyRuntime, nextBuild: NextBuild | undefined): number {
+  return nextBuild ? nextBuild.atMs - environment.clock.now() : Infinity;
+}
+
+async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, decision: Decision): Promise<void> {
+  const { changes, post } = decision;
+  const { kept, memberIndex, posting, tasks, owner, environment } = runtime;
+  const before = changes.map(({ collectorId }) => kept.known?.entry(collectorId));
+  try {
+    await kept.write(decision, ownership);
+  } catch (error) {
+    // The upgrades must not be requested, because their attempts may not be stored.
+    posting.withdraw(post);
+    throw error;
+  }
+  for (const [index, { collectorId, entry }] of changes.entries()) {
+    environment.attempts.changed(before[index], entry);
+    if (!entry?.open) {
+      ownership.ended(collectorId, owner.uid, environment.clock.monotonic());
+      tasks.forget(collectorId);
     }
-    const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
-    // `logfleet run DIR` ends only after delayed status writes, so that every status shows the final counts.
-    const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
-    return requeue(delayMs, settled && statusDelayMs === Infinity);
+    memberIndex.update(collectorId);
   }
+  ownership.announce();
+}
 
-  /** Writes the policy's health to the status while its collectors are unknown. The counts stay unchanged. */
-  async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
-    const { problem, notOffered, tooYoung, soFar } = unready;
-    const { binding, publisher, environment } = this.#runtime;
-    const policy = publisher.latest(given);
-    const targetVersion = policy.spec.target.version;
-    const found = healthOf({
-      problem,
-      notOffered,
-      targetVersion,
-      spec: policy.spec,
-      upgradesBlocked: environment.host.settings().upgradesBlocked,
-      pausedBy: environment.host.settings().pausedBy ?? pausedByOf(policy),
-    });
-    const waits = tooYoung !== undefined && found.reason === reasons.progressing;
-    const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // If the conditions are still correct, the status is written only to confirm that a requested reconcile was
-    // handled.
-    if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
-    const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
-    const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
-    const delayMs = Math.min(statusDelayMs, recheckDelayMs, this.#untilMs(tooYoung?.nextBuild));
-    // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues
-    // to wait.
-    return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
-  }
-
-  /** Returns the time in ms until the build reaches `minAge`, or Infinity if there is no build. */
-  #untilMs(nextBuild: NextBuild | undefined): number {
-    return nextBuild ? nextBuild.atMs - this.#runtime.environment.clock.now() : Infinity;
-  }
-
-  async #write({ bound: { ownership } }: Ready, decision: Decision): Promise<void> {
-    const { changes, post } = decision;
-    const { kept, memberIndex, posting, tasks, owner, environment } = this.#runtime;
-    const before = changes.map(({ collectorId }) => kept.known?.entry(collectorId));
-    try {
-      await kept.write(decision, ownership);
-    } catch (error) {
-      // The upgrades must not be requested, because their attempts may not be stored.
-      posting.withdraw(post);
-      throw error;
-    }
-    for (const [index, { collectorId, entry }] of changes.entries()) {
-      environment.attempts.changed(before[index], entry);
-      if (!entry?.open) {
-        ownership.ended(collectorId, owner.uid, environment.clock.monotonic());
-        tasks.forget(collectorId);
-      }
-      memberIndex.update(collectorId);
-    }
-    ownership.announce();
-  }
-
-  #read({ bound: { account, listing } }: Ready, { watch, isAtRest, analysis }: Decision): void {
-    listing.rest(this.#runtime.owner.uid, { share: watch.sweepShare, isAtRest });
-    if (isAtRest) this.#runtime.rest();
-    for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
-    if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
-    this.#runtime.messages.count(account.searches, analysis);
-    const { binding, kept, tasks } = this.#runtime;
-    for (const id of watch.tasks.slice(0, binding.roomFor('reads', tasks.inFlight))) {
-      const taskId = kept.known?.entry(id)?.open?.taskId;
-      if (taskId !== undefined) tasks.read(account.service, id, taskId);
-    }
+function read(
+  runtime: PolicyRuntime,
+  { bound: { account, listing } }: Ready,
+  { watch, isAtRest, analysis }: Decision,
+): void {
+  const { binding, kept, messages, owner } = runtime;
+  listing.rest(owner.uid, { share: watch.sweepShare, isAtRest });
+  if (isAtRest) runtime.rest();
+  for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
+  if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
+  messages.count(account.searches, analysis);
+  // After `rest`, `tasks` is a new object.
+  const { tasks } = runtime;
+  for (const id of watch.tasks.slice(0, binding.roomFor('reads', tasks.inFlight))) {
+    const taskId = kept.known?.entry(id)?.open?.taskId;
+    if (taskId !== undefined) tasks.read(account.service, id, taskId);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { type Reconciler, type Result, requeue, settled } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
-import { Applier } from './apply.ts';
+import { applyDecision, reportUnready } from './apply.ts';
 import { type PolicySettings, policySettings } from './attempts/settings.ts';
 import { decide } from './decide.ts';
 import { Gatherer, type Ready, type Unready } from './gather.ts';
@@ -26,7 +26,6 @@ const lookAgainMs = 1_000;
 interface Running {
   readonly runtime: PolicyRuntime;
   readonly gatherer: Gatherer;
-  readonly applier: Applier;
 }
 
 export interface PolicyReconcilerOptions
@@ -94,7 +93,7 @@ export class PolicyReconciler implements Reconciler {
     }
   }
 
-  async #decide(policy: CollectorVersionPolicy, { gatherer, applier }: Running): Promise<Result> {
+  async #decide(policy: CollectorVersionPolicy, { runtime, gatherer }: Running): Promise<Result> {
     const { onlyLook, decide: decideWith = decide } = this.#options;
     const bound = await gatherer.prepare(policy);
     // Nothing is awaited from here to the end of `decide`, so the facts of the decision cannot change.
@@ -103,8 +102,8 @@ export class PolicyReconciler implements Reconciler {
       onlyLook(policy, gathered);
       return requeue(gathered.kind === 'unready' ? lookAgainMs : Infinity, true);
     }
-    if (gathered.kind === 'unready') return applier.report(policy, gathered);
-    return applier.apply(policy, gathered, decideWith(gathered.input));
+    if (gathered.kind === 'unready') return reportUnready(runtime, policy, gathered);
+    return applyDecision(runtime, policy, gathered, decideWith(gathered.input));
   }
 
   /** Prepares for the end of the process: no new upgrade is requested, and delayed status writes happen now. */
@@ -140,7 +139,7 @@ export class PolicyReconciler implements Reconciler {
 
   #begin(name: string, policy: CollectorVersionPolicy): Running {
     const runtime = new PolicyRuntime(policy, this.#environment);
-    const running = { runtime, gatherer: new Gatherer(runtime, policy), applier: new Applier(runtime) };
+    const running = { runtime, gatherer: new Gatherer(runtime, policy) };
     this.#running.set(name, running);
     this.#environment.turns.expect(policy);
     return running;

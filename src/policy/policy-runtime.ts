@@ -13,7 +13,7 @@ import { KeptLedger } from './ledger/kept-ledger.ts';
 import { type Entry, goesOn, wantedVersion } from './ledger/ledger.ts';
 import { KeptMemberIndex } from './members/kept-member-index.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
-import { asksToAbort } from './rollout/annotation-actions.ts';
+import { newRequest } from './rollout/annotation-actions.ts';
 import { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
@@ -121,7 +121,7 @@ export class PolicyRuntime implements PostingPolicy {
       open.number === kept.known.entry(collectorId)?.open?.number &&
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
-      !asksToAbort(newest, kept.known.header) &&
+      newRequest(newest.metadata, 'abort', kept.known.header) === undefined &&
       // After a failed upgrade, no other upgrade is requested until a decision has evaluated the failure.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&

@@ -69,30 +69,9 @@ export type Membership = 'selected' | 'kept' | 'none';
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 /** Index of collectors as decisions see it. Its methods change nothing. */
-export type MemberView = Pick<
+export type MemberView = Omit<
   PolicyMemberIndex,
-  | 'awaitsSweep'
-  | 'comesFirst'
-  | 'context'
-  | 'countVersions'
-  | 'counts'
-  | 'driftingSinceMs'
-  | 'ids'
-  | 'isReselected'
-  | 'matched'
-  | 'member'
-  | 'members'
-  | 'orphan'
-  | 'owns'
-  | 'pending'
-  | 'row'
-  | 'selection'
-  | 'skipReason'
-  | 'stageCounts'
-  | 'stageOf'
-  | 'stateOf'
-  | 'unlisted'
-  | 'unseenSinceMs'
+  'matches' | 'membershipOf' | 'noteStages' | 'place' | 'sortPending' | 'timeZones' | 'unsettled'
 >;
 
 export class PolicyMemberIndex {

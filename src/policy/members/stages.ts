@@ -105,14 +105,11 @@ function* choosable(
 ): IterableIterator<StageCandidate> {
   const matches = selector ? compileSelection(selector) : () => true;
   for (const candidate of candidates) {
-    const { collector } = candidate;
-    if (mayBeChosen(candidate, spec) && (!selector || (collector && matches(collector)))) yield candidate;
+    const { collector, memberState } = candidate;
+    const isDead = collector?.alive === false && spec.offlinePolicy === 'Skip';
+    if (isDead || !isEligible(memberState, spec)) continue;
+    if (!selector || (collector && matches(collector))) yield candidate;
   }
-}
-
-function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpec): boolean {
-  const isDead = collector?.alive === false && spec.offlinePolicy === 'Skip';
-  return isEligible(memberState, spec) && !isDead;
 }
 
 /**
@@ -137,11 +134,11 @@ export function stageStarted(
   startedAtMs: number,
   { unprovenSinceMs }: Pick<LedgerHeader, 'unprovenSinceMs'> = {},
 ): Omit<StageRecord, 'members'> {
-  const { name, maxFailures, maxInProgress } = stage;
+  const { name, maxFailures, maxInProgress, soakDuration } = stage;
   return {
     name,
     startedAtMs,
-    soakMs: soakMsOf(stage),
+    soakMs: parseDuration(soakDuration) ?? 0,
     ...(maxFailures !== undefined && { maxFailures }),
     ...(maxInProgress !== undefined && { maxInProgress }),
     tally: { finished: 0, failed: 0 },
@@ -152,10 +149,6 @@ export function stageStarted(
 /** Wall time in ms at which the soak ends; Infinity until all collectors of the stage run the target version. */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;
-}
-
-export function soakMsOf({ soakDuration }: Stage): number {
-  return parseDuration(soakDuration) ?? 0;
 }
 
 /** Returns whether a stage needs a user's approval before it starts (R4). */

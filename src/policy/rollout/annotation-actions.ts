@@ -65,22 +65,23 @@ export function applyAnnotations(
     const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
     return withNewTally(withoutStop(retried(after, policy, wallMs)));
   };
-  header = isRetryLast(retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
+  // If both annotations are new, the newer one is applied last. If a time is missing, the abort takes precedence.
+  header = timeOf(retry) > timeOf(abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
   return { header, retried: retry !== undefined };
 }
 
-/** Returns the value of an abort or retry annotation that names this rollout and was not applied yet. */
-function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
-  const value = requestOf(metadata, annotations[name], header);
-  return value === header.handled?.[name] ? undefined : value;
-}
-
 /**
- * Returns whether the retry annotation is newer than the abort annotation. If a time is missing, the abort takes
- * precedence.
+ * Returns the value of an abort or retry annotation that names this rollout and was not applied yet. Also checked before
+ * each upgrade request (U2).
  */
-function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
-  return timeOf(retry) > timeOf(abort);
+export function newRequest(
+  { annotations: values }: ObjectMeta,
+  name: 'abort' | 'retry',
+  { rolloutId, handled }: LedgerHeader,
+): string | undefined {
+  const value = values[annotations[name]];
+  const isNew = parseRolloutRequest(value)?.rolloutId === rolloutId && value !== handled?.[name];
+  return isNew ? value : undefined;
 }
 
 /** Time that a command wrote into an annotation value; NaN if there is none. */
@@ -88,18 +89,6 @@ function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
   // `Date.parse` alone is too tolerant: it reads `again-2` as a day in 2001. So the format is checked first.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
-}
-
-/** Returns whether the policy has a new abort annotation. Checked before each upgrade request (U2). */
-export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
-  const abort = requestOf(metadata, annotations.abort, header);
-  return abort !== undefined && abort !== header.handled?.abort;
-}
-
-/** Value of the annotation if it names this rollout. */
-function requestOf(metadata: ObjectMeta, annotation: string, { rolloutId }: LedgerHeader): string | undefined {
-  const value = metadata.annotations[annotation];
-  return parseRolloutRequest(value)?.rolloutId === rolloutId ? value : undefined;
 }
 
 function whoAndWhen(metadata: ObjectMeta, annotation: string, wallMs: number): Pick<ActionRecord, 'atMs' | 'by'> {

@@ -37,7 +37,7 @@ export function planRollback(
   pending: PendingChanges,
   target: string,
   graceMs: number,
-  isZoneless: (row: Row | undefined) => boolean = () => false,
+  isZoneless: (row: Row | undefined) => boolean,
 ): RollbackPlan {
   const left: Left[] = [];
   const groups = Map.groupBy(pending.entries(), (entry): Place => {
@@ -47,7 +47,7 @@ export function planRollback(
     const zoneless = row
       ? 'the collector has no readable time zone, which its maintenance windows need'
       : 'no list of the service shows the time zone of the collector, which its maintenance windows need';
-    const place = found === 'candidate' && isZoneless(row) ? leftFor(zoneless) : found;
+    const place = found === 'candidate' && isZoneless(row) ? { why: zoneless } : found;
     if (typeof place !== 'object') return place;
     left.push({ collectorId, ...place });
     return 'elsewhere';
@@ -70,10 +70,6 @@ export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean 
 
 type Place = 'elsewhere' | 'underWay' | 'rolledBack' | 'there' | 'offline' | 'candidate';
 
-function leftFor(why: string): Omit<Left, 'collectorId'> {
-  return { why };
-}
-
 function placeOf(
   entry: Entry,
   memberIndex: MemberView,
@@ -89,16 +85,16 @@ function placeOf(
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
   // When the service offers a single build, unlisted collectors may run that build (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
-  if (before === undefined || before === target) return leftFor('no former version on record');
+  if (before === undefined || before === target) return { why: 'no former version on record' };
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';
-  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
-  if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
+  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return { why: words };
+  if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };
   // If no listing shows the collector, logfleet does not know whether it is alive (U11) or which version it runs (U6).
   if (!row && ending?.kind === 'offline')
-    return leftFor('the collector was offline, and no list of the service shows when it is online again');
+    return { why: 'the collector was offline, and no list of the service shows when it is online again' };
   if (!row && back && hasFailed(ending))
-    return leftFor(`${words}; the rollback cannot be retried, because no list of the service shows the collector`);
+    return { why: `${words}; the rollback cannot be retried, because no list of the service shows the collector` };
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 

@@ -118,30 +118,22 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
 }
 
 /**
- * Returns the conditions of a policy whose collectors are not read yet. The condition `Overlapping` is kept unless the
- * policy was edited (H1).
+ * Returns the conditions that show the health of a policy, and whether its selector overlaps with other policies.
+ * @param overlap `unread` if the collectors are not read yet. The condition `Overlapping` is then kept unless the policy
+ * was edited (H1).
  */
-export function describeVerdictAlone(
-  before: Partial<ShownHealth> | undefined,
-  health: Health,
-  observedGeneration: number,
-  nowIso: string,
-): ShownHealth {
-  const shown = describeHealth(before, health, observedGeneration, nowIso);
-  const isOfThisText = findCondition(shown.conditions, 'Overlapping')?.observedGeneration === observedGeneration;
-  return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
-}
-
-/** Returns the conditions that show the health of a policy, and whether its selector overlaps with other policies. */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,
   health: Health,
-  overlap: Overlap | undefined,
+  overlap: Overlap | 'unread' | undefined,
   observedGeneration: number,
   nowIso: string,
 ): ShownHealth {
   const shown = describeHealth(before, health, observedGeneration, nowIso);
-  if (!overlap) return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
+  const known = findCondition(shown.conditions, 'Overlapping');
+  if (overlap === 'unread' && known?.observedGeneration === observedGeneration) return shown;
+  if (!overlap || overlap === 'unread')
+    return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
   const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
   const change = { status: 'True', reason: reasons.overlapping, message: told, observedGeneration } as const;
   return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };

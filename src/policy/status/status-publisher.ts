@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../controller/health.ts';
 import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
-import { describeVerdictAlone, type Essentials } from './describe.ts';
+import { describeVerdict, type Essentials } from './describe.ts';
 
 /** Minimum change in ms of a rollout's estimated end. A smaller change is not written to the status. */
 const leastShiftMs = 60_000;
@@ -50,7 +50,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
       observedGeneration: generation,
       ...echoOfRequest(policy),
       ...(targetVersion === undefined ? {} : { targetVersion }),
-      ...describeVerdictAlone(before, health, generation, now),
+      ...describeVerdict(before, health, 'unread', generation, now),
     };
     return this.publish(policy, essentials, () => ({ summary: { ...before?.summary, state: health.reason } }), health);
   }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
-import { applyAnnotations, asksToAbort } from '../../../src/policy/rollout/annotation-actions.ts';
+import { applyAnnotations, newRequest } from '../../../src/policy/rollout/annotation-actions.ts';
 import { epochMs, header, policy, target } from './builders.ts';
 
 const rolloutId = `1-${target}`;
@@ -171,5 +171,6 @@ test.each([
   [`2-${target}`, undefined, false],
 ])('U2: %s, with %s handled, aborts before a POST: %s', (value, abort, expected) => {
   const asking = policy({ metadata: { annotations: { [annotations.abort]: value } } });
-  expect(asksToAbort(asking, header(abort === undefined ? {} : { handled: { abort } }))).toBe(expected);
+  const handled = header(abort === undefined ? {} : { handled: { abort } });
+  expect(newRequest(asking.metadata, 'abort', handled) !== undefined).toBe(expected);
 });

@@ -26,7 +26,7 @@ function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs 
   return new PolicyBench({ header: stop, entries: [known], collectors, seenAtMs });
 }
 
-const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pending(), target, graceMs);
+const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pending(), target, graceMs, () => false);
 
 type RollbackPlace = 'candidates' | 'there' | 'underWay' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
 
