@@ -96,7 +96,8 @@ export function decide(input: DecideInput): Decision {
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
-  const isOver = isAtEnd && !isChecking(state);
+  // A check after a rollback can finish without a user, unless its error must be corrected.
+  const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
   return {
     changes,
@@ -112,7 +113,7 @@ export function decide(input: DecideInput): Decision {
     health,
     ...statusOf(input, decided, { health, isLedgerNeeded, waitingFor: wait?.waitingFor }),
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found),
-    settled: !isFollowed && isOver,
+    settled: !isFollowed && isAtEnd && !isChecking,
     isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, found),
   };
 }
@@ -256,11 +257,6 @@ function estimateEndMs(
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};
   const shownMs = Date.parse(shown);
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
-}
-
-/** Returns whether a check after a rollback is running and can finish without a user. */
-function isChecking({ recovery }: RolloutState): boolean {
-  return recovery !== undefined && recovery.error?.handling.kind !== 'stall';
 }
 
 /** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */

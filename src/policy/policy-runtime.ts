@@ -10,7 +10,7 @@ import { ServiceBinding } from './attempts/service-binding.ts';
 import { TaskReadings } from './attempts/task-reading.ts';
 import { UpgradeDuration } from './attempts/upgrade-duration.ts';
 import { KeptLedger } from './ledger/kept-ledger.ts';
-import { type Entry, goesOn, wantedVersion } from './ledger/ledger.ts';
+import { type Entry, wantedVersion } from './ledger/ledger.ts';
 import { KeptMemberIndex } from './members/kept-member-index.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { newRequest } from './rollout/annotation-actions.ts';
@@ -98,7 +98,7 @@ export class PolicyRuntime implements PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, kept, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
-    const { collectorId, open } = entry;
+    const { collectorId, open, back } = entry;
     const newest = host.resources('CollectorVersionPolicy').get(owner);
     const { bound } = binding;
     return (
@@ -120,7 +120,8 @@ export class PolicyRuntime implements PostingPolicy {
       kept.known !== undefined &&
       open.number === kept.known.entry(collectorId)?.open?.number &&
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
-      goesOn(entry, kept.known.header) &&
+      // After a stop, only upgrades of a rollback may start.
+      kept.known.header.stop?.kind === (back ? 'rollback' : undefined) &&
       newRequest(newest.metadata, 'abort', kept.known.header) === undefined &&
       // After a failed upgrade, no other upgrade is requested until a decision has evaluated the failure.
       !tasks.hasFailures &&

@@ -207,28 +207,23 @@ function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: A
   const counts = pending.stageCounts(stage);
   const most = shareOf(maxInProgress, members ?? totalOf(counts));
   if (counts.inProgress < most) return undefined;
-  return {
-    waitsFor: `a running upgrade to end, because stage ${name} allows at most ${counted(most, 'upgrade')} at once`,
-    forAll: true,
-  };
+  return waitForEnd(`stage ${name} allows at most ${counted(most, 'upgrade')} at once`);
 }
 
 function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: AdmissionState): Refusal | undefined {
   const most = shareOf(policy.spec.strategy.maxInProgress, memberIndex.matched);
   if (pending.openCount < most) return undefined;
-  return {
-    waitsFor: `a running upgrade to end, because strategy.maxInProgress allows at most ${counted(most, 'upgrade')} at once`,
-    forAll: true,
-  };
+  return waitForEnd(`strategy.maxInProgress allows at most ${counted(most, 'upgrade')} at once`);
 }
 
 /** Makes an upgrade wait while the policy has the maximum number of open upgrades (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
-  return {
-    waitsFor: `a running upgrade to end, because a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`,
-    forAll: true,
-  };
+  return waitForEnd(`a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`);
+}
+
+function waitForEnd(cause: string): Refusal {
+  return { waitsFor: `a running upgrade to end, because ${cause}`, forAll: true };
 }
 
 /** Makes an upgrade wait if this decision already starts as many upgrades as it may (U2). */

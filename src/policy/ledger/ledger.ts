@@ -335,11 +335,6 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** Returns whether an upgrade attempt may start. After a stop, only attempts of a rollback may start. */
-export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
-  return back ? stop?.kind === 'rollback' : stop === undefined;
-}
-
 /** New ledger entry of a collector. If `entry` is undefined, the existing entry is deleted. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
@@ -358,12 +353,11 @@ export class Ledger {
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
   /** Index of the started stage to which a collector belongs, by collector id. */
-  readonly #members: SparseMap<string, number>;
+  readonly #members = new SparseMap<string, number>();
 
   /** @param members collectors of the started stages, each with the index of its stage */
   constructor(header: LedgerHeader, entries: Iterable<Entry> = [], members: Iterable<readonly [string, number]> = []) {
     this.#header = header;
-    this.#members = new SparseMap();
     for (const [id, stage] of members) this.#members.set(id, stage);
     for (const entry of entries) this.#put(entry);
   }

@@ -32,17 +32,13 @@ import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts'
 
 export type ListedRows = Pick<FleetListing, 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
 
-type MemberLedger = Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
-
-/** Facts about the owners of collectors. The index cannot claim a collector. */
-export type OwnerFacts = Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'landedMs'>;
-
 export interface MemberIndexOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
   readonly listing: ListedRows;
-  readonly ownership: OwnerFacts;
-  readonly ledger: MemberLedger;
+  /** Facts about the owners of collectors. The index cannot claim a collector. */
+  readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'landedMs'>;
+  readonly ledger: Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
   readonly settings: PolicySettings;
 }
 

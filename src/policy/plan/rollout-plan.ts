@@ -14,13 +14,12 @@ import { parseDuration } from '../../base/duration.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { LedgerHeader, LedgerView, StageAnalysis } from '../ledger/ledger.ts';
+import type { LedgerHeader, LedgerView } from '../ledger/ledger.ts';
 import { countMembers, needsApproval, shareOf } from '../members/stages.ts';
-import type { Counts } from '../members/state-counts.ts';
 import type { NextBuild } from '../rollout/target.ts';
 import { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Forecast, type ForecastOfStage, forecast } from './forecast.ts';
-import { type LeftOut, type PlannedCollector, planMembers } from './planned-members.ts';
+import { type LeftOut, planMembers } from './planned-members.ts';
 import { forecastStages, isEnded, type StageOfPlan, stagesOfPlan } from './rollout-ahead.ts';
 
 export interface RolloutPlan {
@@ -46,16 +45,9 @@ export interface RolloutPlan {
   readonly hindrances: readonly string[];
 }
 
-export interface PlannedStage {
-  readonly name: string | undefined;
-  readonly counts: Counts;
+export interface PlannedStage
+  extends Pick<StageOfPlan, 'name' | 'counts' | 'upgrades' | 'maxInProgress' | 'soakMs' | 'analysis'> {
   readonly members: number;
-  readonly upgrades: readonly PlannedCollector[];
-  /** Maximum number of running upgrades that the stage sets, if any. */
-  readonly maxInProgress: number | undefined;
-  readonly soakMs: number;
-  /** Message analysis at the end of the soak, if any. */
-  readonly analysis: StageAnalysis | undefined;
   /** Whether the stage needs a user's approval, and whether the user has given it. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
@@ -168,7 +160,7 @@ function plannedStage(
   const { name, counts, upgrades, maxInProgress, soakMs, analysis, waiting } = stage;
   const isApproved = header.approved?.some((approved) => approved === name);
   return {
-    ...{ name, counts, upgrades, maxInProgress, soakMs, analysis },
+    ...{ name, counts, upgrades, maxInProgress, soakMs, ...(analysis && { analysis }) },
     members: countMembers(counts, spec, stage),
     approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',
     state: isEnded(stage) ? 'ended' : waiting || begins ? 'ahead' : 'underWay',

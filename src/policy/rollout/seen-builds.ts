@@ -24,12 +24,6 @@ interface StoredBuilds {
   readonly seen: readonly (readonly [string, number])[];
 }
 
-/** Builds of one service, with the times since which the service offers them. */
-interface Known {
-  readonly service: string;
-  readonly seenSinceMs: ReadonlyMap<string, number>;
-}
-
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
@@ -42,7 +36,7 @@ export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   /** Stored builds. Undefined until they are read, and after a write whose outcome is unknown. */
-  #known: Known | undefined;
+  #known: StoredBuilds | undefined;
   #version: string | undefined;
 
   constructor(store: LedgerStore, owner: OwnerRef) {
@@ -56,29 +50,29 @@ export class SeenBuilds {
    */
   async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
-    const before = this.#known.service === service ? this.#known.seenSinceMs : new Map<string, number>();
+    const before = new Map(this.#known.service === service ? this.#known.seen : []);
     if (builds.length === 0) return before;
     const seenSinceMs = new Map<string, number>();
     for (const version of kept(builds, isCandidate)) {
       seenSinceMs.set(version, Math.min(before.get(version) ?? wallMs, wallMs));
     }
-    if (!sameAges(before, seenSinceMs)) await this.#write({ service, seenSinceMs });
+    const content = { format: formatVersion, service, seen: [...seenSinceMs] };
+    if (!sameAges(before, seenSinceMs)) await this.#write(content);
     return seenSinceMs;
   }
 
-  async #read(): Promise<Known> {
+  /** Reads the stored builds. If they are unreadable, every build counts as new. */
+  async #read(): Promise<StoredBuilds> {
     const stored = await this.#store.read(this.#owner, shard);
     this.#version = stored?.version;
-    return decode(stored?.content);
+    return decodeBuilds(stored?.content) ?? { format: formatVersion, service: '', seen: [] };
   }
 
-  async #write(known: Known): Promise<void> {
-    const { service, seenSinceMs } = known;
-    const content: StoredBuilds = { format: formatVersion, service, seen: [...seenSinceMs] };
+  async #write(content: StoredBuilds): Promise<void> {
     this.#known = undefined;
-    const summary = `${seenSinceMs.size} builds and the times since which the service offers them`;
+    const summary = `${content.seen.length} builds and the times since which the service offers them`;
     this.#version = await this.#store.write(this.#owner, shard, JSON.stringify(content), this.#version, summary);
-    this.#known = known;
+    this.#known = content;
   }
 }
 
@@ -105,9 +99,3 @@ const decodeBuilds = jsonReader<StoredBuilds>(
     seen: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2, items: [text, { type: 'integer' }] } },
   }),
 );
-
-/** Decodes the stored builds. If they are unreadable, every build counts as new. */
-function decode(content: string | undefined): Known {
-  const { service = '', seen = [] } = decodeBuilds(content) ?? {};
-  return { service, seenSinceMs: new Map(seen) };
-}

@@ -313,12 +313,10 @@ function nameOf(id: string, memberIndex: MemberView): string {
   return bounded(memberIndex.row(id)?.collector.name ?? id, maxTextLength);
 }
 
-interface Reason {
-  readonly collectorId: string;
-  readonly reason: string;
-}
-
-function groupReasons(reasons: readonly Reason[], memberIndex: MemberView): readonly ReasonCount[] {
+function groupReasons(
+  reasons: readonly { readonly collectorId: string; readonly reason: string }[],
+  memberIndex: MemberView,
+): readonly ReasonCount[] {
   const groups = Map.groupBy(reasons, ({ reason }) => bounded(reason, maxTextLength));
   const counts = Array.from(groups, ([reason, of]) => {
     const examples = of.slice(0, maxExamples).map(({ collectorId }) => nameOf(collectorId, memberIndex));
