@@ -24,7 +24,7 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                           and pages of 100 MB), processors (one, then both), command (memory of logfleet export), workers (two
                           workers of a Kubernetes Job)
                 --json    one JSON document instead of tables
-  many        cost of thousands of resources without work: a restart, memory, first statuses, a minute at rest
+  many        cost of thousands of resources without work: a restart, memory, first statuses, an idle minute
                 --resources N  number of resources of each population; default 10000
                 --only    populations: paused (exports), complete (exports), schedules, policies, waiting (exports whose Secret is missing)
                 --profiles DIR  folder for CPU profiles of the operator

@@ -79,10 +79,10 @@ function firstLines(figures: ManyFigures): FigureLine[] {
 
 function restartLines(figures: ManyFigures): FigureLine[] {
   const { restart, residentMiB, metricsBytes, restartRequests } = figures;
-  const rest = restart.isAtRest ? '' : ' and not at rest yet';
+  const rest = restart.isIdle ? '' : ' and not idle yet';
   return [
-    line(figures, 'restart until at rest', restart.cpuSeconds, `CPU s${rest}`, goals.restartCpuSeconds),
-    { what: 'restart until at rest, time', measured: `${restart.seconds.toFixed(1)} s` },
+    line(figures, 'restart until idle', restart.cpuSeconds, `CPU s${rest}`, goals.restartCpuSeconds),
+    { what: 'restart until idle, time', measured: `${restart.seconds.toFixed(1)} s` },
     { what: 'restart, requests', measured: renderRequests(restartRequests) },
     line(figures, 'memory', residentMiB, 'MiB', goals.residentMiB),
     line(figures, '/metrics', metricsBytes, 'bytes', goals.metricsBytes),
@@ -92,9 +92,9 @@ function restartLines(figures: ManyFigures): FigureLine[] {
 function idleLines(figures: ManyFigures): FigureLine[] {
   const { idleCpuSeconds, idleRequests } = figures;
   return [
-    line(figures, 'a minute at rest', idleCpuSeconds, 'CPU s', goals.idleCpuSeconds),
-    { what: 'a minute at rest, requests', measured: renderRequests(idleRequests) },
-    line(figures, 'a minute at rest, reads of Secrets', idleRequests['GET secrets'] ?? 0, '', goals.secretReads + 1),
+    line(figures, 'an idle minute', idleCpuSeconds, 'CPU s', goals.idleCpuSeconds),
+    { what: 'an idle minute, requests', measured: renderRequests(idleRequests) },
+    line(figures, 'an idle minute, reads of Secrets', idleRequests['GET secrets'] ?? 0, '', goals.secretReads + 1),
   ];
 }
 

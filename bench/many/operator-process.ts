@@ -38,7 +38,7 @@ export interface Reached {
 
 export interface Rest extends Reached {
   /** False if the operator was still busy at the time limit. */
-  readonly isAtRest: boolean;
+  readonly isIdle: boolean;
 }
 
 export class MeasuredOperator {
@@ -78,10 +78,10 @@ export class MeasuredOperator {
       samples.push(now);
       const first = samples.findLast(({ seconds }) => now.seconds - seconds >= quietMs / 1_000);
       const share = first ? (now.cpuSeconds - first.cpuSeconds) / (now.seconds - first.seconds) : 1;
-      if (first && share < quietShare && (await this.#isReady())) return { ...first, isAtRest: true };
+      if (first && share < quietShare && (await this.#isReady())) return { ...first, isIdle: true };
       await delay(pollMs);
     }
-    return { ...this.reached(), isAtRest: false };
+    return { ...this.reached(), isIdle: false };
   }
 
   /** Waits until the operator has written the status of `count` resources. */

@@ -4,7 +4,6 @@
  * When the account, the destination or the spec changes, running searches are finished first. If the new values cannot
  * be read, the work continues with the previous values.
  */
-
 import type { Account } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
 import { type Condition, findCondition, reasons } from '../api/conditions.ts';
@@ -130,7 +129,7 @@ export class ExportRuntime {
       return requeue(Number.POSITIVE_INFINITY, true);
     }
     const isAsked = this.#takeRequest(resource);
-    const health = this.#begun ? undefined : this.#healthAtRest(resource, isAsked);
+    const health = this.#begun ? undefined : this.#knownHealth(resource, isAsked);
     return health
       ? untilRemoval(resource, this.#options, await this.#publish(resource, health), true)
       : this.#goOn(resource);
@@ -181,7 +180,7 @@ export class ExportRuntime {
    * Returns the health of a complete, failed or paused export, which is known without reading the export's Secrets
    * (C1).
    */
-  #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
+  #knownHealth(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
     if (complete) return isAsked ? undefined : shownHealth(complete);
     const failed = findCondition(resource.status?.conditions, 'Failed');

@@ -33,7 +33,7 @@ export interface ListingProblem {
  * Minimum interval between reads of the whole collector list for idle policies, as a multiple of the duration of one
  * read (U9).
  */
-export const restingShare = 10;
+export const idleShare = 10;
 
 export interface FleetListingOptions {
   readonly service: UpgradeService;
@@ -58,7 +58,7 @@ interface User extends ListingUser {
   /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
   share: number;
   /** Whether the policy is idle. An idle policy is notified only of changes that concern it. */
-  isAtRest: boolean;
+  isIdle: boolean;
 }
 
 export class FleetListing {
@@ -219,18 +219,18 @@ export class FleetListing {
 
   /** Adds or updates a policy that uses the collector list. The policy is notified of every read until it is idle. */
   attend(id: string, user: ListingUser): void {
-    const share = this.#users.get(id)?.share ?? restingShare;
-    this.#users.set(id, { ...user, share, isAtRest: false });
+    const share = this.#users.get(id)?.share ?? idleShare;
+    this.#users.set(id, { ...user, share, isIdle: false });
     this.#planResync(user.resyncMs, share);
   }
 
   /**
    * Sets what a policy needs until its next decision: how often the whole list is read, and which changes the policy is
    * notified of.
-   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isAtRest`:
+   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`:
    * true if the policy is notified only of changes that concern it
    */
-  rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
+  setNeeds(id: string, needs: { readonly share: number; readonly isIdle: boolean }): void {
     const user = this.#users.get(id);
     if (!user) return;
     Object.assign(user, needs);
@@ -384,7 +384,7 @@ export class FleetListing {
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
-    for (const [id, { isAtRest, onNews }] of [...this.#users]) if (isForAll || !isAtRest || concerned.has(id)) onNews();
+    for (const [id, { isIdle, onNews }] of [...this.#users]) if (isForAll || !isIdle || concerned.has(id)) onNews();
   }
 
   /** Notifies policies after a successful read. If earlier reads have failed, all idle policies are also notified. */

@@ -51,9 +51,9 @@ export async function applyDecision(
   const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
   // If the policy has nothing to do and its status is correct, it does not wait for other policies.
   const confirmedMs =
-    keepsShown && decision.isAtRest && figures ? publisher.confirm(policy, essentials, figures) : undefined;
+    keepsShown && decision.isIdle && figures ? publisher.confirm(policy, essentials, figures) : undefined;
   if (confirmedMs === undefined) {
-    if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
+    if (keepsShown || (gathered.awaitsClaims && !decision.isIdle)) turns.wait(owner, bound.account.serviceId);
     if (keepsShown) return requeue(requeueAfterMs, false);
   }
   const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
@@ -123,11 +123,11 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
 function read(
   runtime: PolicyRuntime,
   { bound: { account, listing } }: Ready,
-  { watch, isAtRest, analysis }: Decision,
+  { watch, isIdle, analysis }: Decision,
 ): void {
   const { binding, kept, messages, owner } = runtime;
-  listing.rest(owner.uid, { share: watch.sweepShare, isAtRest });
-  if (isAtRest) runtime.rest();
+  listing.setNeeds(owner.uid, { share: watch.sweepShare, isIdle });
+  if (isIdle) runtime.freeMemory();
   for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
   if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
   messages.count(account.searches, analysis);

@@ -75,7 +75,7 @@ export interface Decision extends LedgerChange {
   readonly requeueAfterMs: number;
   readonly settled: boolean;
   /** True if the policy has nothing to do until `requeueAfterMs`. */
-  readonly isAtRest: boolean;
+  readonly isIdle: boolean;
 }
 
 /** Maximum interval in ms between decisions of a policy with maintenance windows. */
@@ -114,7 +114,7 @@ export function decide(input: DecideInput): Decision {
     ...statusOf(input, decided, { health, isLedgerNeeded, waitingFor: wait?.waitingFor }),
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found),
     settled: !isFollowed && isAtEnd && !isChecking,
-    isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, found),
+    isIdle: !isContinued && changes.length === 0 && hasNothingToDo(input, found),
   };
 }
 

@@ -61,7 +61,7 @@ export class PolicyRuntime implements PostingPolicy {
   }
 
   /** Discards the objects for upgrade requests and task reads if they are idle, to save memory. */
-  rest(): void {
+  freeMemory(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
   }

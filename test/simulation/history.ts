@@ -14,7 +14,7 @@ import { SimulationWorld } from './simulation-world.ts';
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
 /** Time in ms for which the policies must stay complete after all of them are complete. */
-const restMs = 90_000;
+const idleMs = 90_000;
 
 export interface HistoryResult {
   readonly seed: number;
@@ -59,7 +59,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
     }
     if (missing.length > 0) return { convergedAtMs: undefined, missing };
     const convergedAtMs = world.clock.monotonic();
-    await world.clock.advance(restMs);
+    await world.clock.advance(idleMs);
     missing = missingForConvergence(world.truth());
     const stayed = missing.length === 0 && world.postsSince(convergedAtMs) === 0;
     if (stayed || !mayRelapse) return { convergedAtMs, missing };

@@ -4,10 +4,10 @@ import { budgetViolations } from './budget-oracle.ts';
 import { addsUp } from './convergence.ts';
 import { evidenceViolations } from './evidence-oracle.ts';
 import { failureViolations } from './failure-oracle.ts';
+import { idleViolations } from './idle-oracle.ts';
 import { inProgressViolations } from './in-progress-oracle.ts';
 import { postViolations } from './post-oracle.ts';
 import type { HistoryRecord } from './record.ts';
-import { restViolations } from './rest-oracle.ts';
 import { rollbackViolations } from './rollback-oracle.ts';
 import { stageViolations } from './stage-oracle.ts';
 import { statusViolations } from './status-oracle.ts';
@@ -29,7 +29,7 @@ const oracles: readonly Oracle[] = [
   stageViolations,
   rollbackViolations,
   statusViolations,
-  restViolations,
+  idleViolations,
   boundViolations,
   purityViolations,
   convergenceViolations,

@@ -17,17 +17,17 @@ export class VirtualClock implements Clock {
   #order = 0;
   readonly #heap: VirtualTimer[] = [];
   readonly #epochMs: number;
-  readonly #rest: () => Promise<void>;
+  readonly #settle: () => Promise<void>;
   /** Error of the wall time of this clock in ms. Its monotonic time has no error. */
   skewMs = 0;
 
   /**
-   * @param rest function that waits until nothing more can happen before the next timer; tests that use files must pass
+   * @param settled function that waits until nothing more can happen before the next timer; tests that use files must pass
    * `settleFiles`
    */
-  constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
+  constructor(epochMs = Date.UTC(2026, 10, 1), settled: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
-    this.#rest = rest;
+    this.#settle = settled;
   }
 
   now(): number {
@@ -69,7 +69,7 @@ export class VirtualClock implements Clock {
   /** Fires timers until `done` returns true or `untilMs` is reached. Returns the last result of `done`. */
   async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
-      await this.#rest();
+      await this.#settle();
       if (done()) return true;
       const at = this.next();
       if (at === undefined || at > untilMs) return false;

@@ -109,12 +109,12 @@ export class JobRuntime {
       return requeue(Number.POSITIVE_INFINITY, true);
     }
     const isAsked = echoOfRequest(resource).lastHandledReconcileAt !== this.#handledRequest;
-    const atRest = isAsked ? undefined : endOf(resource);
-    const found = atRest ? { health: atRest } : await this.#find(resource, isAsked);
+    const end = isAsked ? undefined : endOf(resource);
+    const found = end ? { health: end } : await this.#find(resource, isAsked);
     this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
     const { health, delayMs = Number.POSITIVE_INFINITY } = found;
     const essentials = this.#essentials(resource, found);
-    const figures = () => (atRest ? {} : { ...describeWorkers(resource, found, essentials.summary), jobs: [] });
+    const figures = () => (end ? {} : { ...describeWorkers(resource, found, essentials.summary), jobs: [] });
     const statusMs = await this.#publisher.publish(resource, essentials, figures, health);
     this.#isDormant = !health.reconciling;
     const nextMs = Math.min(statusMs, delayMs);

@@ -2,7 +2,7 @@
  * Plans the next reads of a policy with as few requests as possible: pages of the collector list, upgrade tasks, or the
  * whole list (U9).
  */
-import { restingShare } from '../../fleet/fleet-listing.ts';
+import { idleShare } from '../../fleet/fleet-listing.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
 import { planWatch, type WatchPlan } from '../attempts/watch-plan.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
@@ -44,12 +44,12 @@ export function planReads(
     nowMs: now.monotonicMs,
     settings,
   });
-  const sweepShare = !admission.refusal && isWaiting ? workingShare : restingShare;
+  const sweepShare = !admission.refusal && isWaiting ? workingShare : idleShare;
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
   // Two reads of the whole list are always separated by a minimum interval (U9).
-  const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
+  const soonestMs = (listing.completeSinceMs() ?? 0) + idleShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
   return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };
 }

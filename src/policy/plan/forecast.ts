@@ -6,7 +6,7 @@
  * clients of the service.
  */
 import type { TimeRange } from '../../api/time-range.ts';
-import { restingShare } from '../../fleet/fleet-listing.ts';
+import { idleShare } from '../../fleet/fleet-listing.ts';
 import { workingShare } from '../admission/read-plan.ts';
 import { requestsOfAnalysis, settleMs } from '../analysis/message-analysis.ts';
 import { policySettings } from '../attempts/settings.ts';
@@ -207,7 +207,7 @@ class Simulation {
 
   /** Advances the simulated clock and counts the reads of the whole collector list (U9). */
   #passUntil(wallMs: number, atWork: boolean): void {
-    const share = atWork ? workingShare : restingShare;
+    const share = atWork ? workingShare : idleShare;
     const everyMs = Math.max(this.#input.resyncMs, share * this.#sweepRequests * this.#slotMs);
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {

@@ -193,7 +193,7 @@ export class JsonReader {
   }
 
   /** Reads the rest of an object or array, after its first byte. */
-  *rest(): Reading<void> {
+  *skipRest(): Reading<void> {
     const outer = this.#depth - 1;
     while (this.#depth > outer) {
       if (yield* this.next()) yield* this.value();
@@ -202,7 +202,7 @@ export class JsonReader {
 
   /** Reads a value and its content. */
   *skipValue(): Reading<void> {
-    if (isContainer(yield* this.value())) yield* this.rest();
+    if (isContainer(yield* this.value())) yield* this.skipRest();
   }
 
   /**

@@ -5,7 +5,6 @@
  * Unknown members are skipped. A page must contain `messages` exactly once, and each message must contain `map` exactly
  * once, because rows that were already passed on cannot be replaced.
  */
-
 import { DecodeError } from '../json/json-members.ts';
 import { isContainer, type JsonKind, type JsonReader, kindNames, type Reading } from '../json/json-reader.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
@@ -109,7 +108,7 @@ export class PageContent {
       const field = this.#namedField();
       const kind = yield* reader.value();
       field?.set(kind, reader.start - reader.kept, reader.at - reader.kept);
-      if (isContainer(kind)) yield* reader.rest();
+      if (isContainer(kind)) yield* reader.skipRest();
     }
     this.#giveOut(reader.at);
     reader.kept = -1;
@@ -169,7 +168,7 @@ export class PageContent {
     }
     this.#expect('array', kind);
     reader.kept = reader.start;
-    yield* reader.rest();
+    yield* reader.skipRest();
     const start = reader.kept;
     const value = this.#keptValue();
     try {

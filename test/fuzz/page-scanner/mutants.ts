@@ -68,7 +68,7 @@ export const mutants: readonly ScannerMutant[] = [
     ['a member needs no colon', 'if (this.bytes[this.at] !== char.colon) throw this.#unexpected();', ''],
     [
       'what is skipped ends at once',
-      'if (isContainer(yield* this.value())) yield* this.rest();',
+      'if (isContainer(yield* this.value())) yield* this.skipRest();',
       'yield* this.value();',
     ],
     ['half a byte order mark passes', 'else if (place === 0)', 'else if (true)'],
@@ -91,7 +91,7 @@ export const mutants: readonly ScannerMutant[] = [
     ['map may come twice', 'else if (this.#hasMap) throw', 'else if (false) throw'],
     ['map is known from element to element', 'this.#hasMap = false;', ''],
     ['escapes in names are text', 'if (!hasEscape) return', 'if (true) return'],
-    ['nested values end a row', 'if (isContainer(kind)) yield* reader.rest();', ''],
+    ['nested values end a row', 'if (isContainer(kind)) yield* reader.skipRest();', ''],
     ['fields may be anything', 'decodePageFields(value)', 'value as readonly PageField[]'],
     ['the first warning counts', 'this.warning = (', 'this.warning ??= ('],
     ['null warns', '?? undefined', '?? this.warning'],

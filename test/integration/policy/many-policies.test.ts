@@ -92,7 +92,7 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
     expect(writes()).toEqual({ '/ledgers': 0, '/events': 0, '/status': 0 });
   });
 
-  test('cost no more at rest than one policy does', async () => {
+  test('cost no more than one policy does while they are idle', async () => {
     const { world: made, cost } = world(count);
     made.start();
     expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);

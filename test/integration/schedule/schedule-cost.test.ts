@@ -44,7 +44,7 @@ test('a schedule takes at most 50 KB of memory', async () => {
   expect((heapKilobytes() - before) / count).toBeLessThanOrEqual(50);
 });
 
-test('a restart opens no destination of schedules that are at rest, and each opens its own when a run is due', async () => {
+test('a restart opens no destination of idle schedules, and each opens its own when a run is due', async () => {
   const count = 100;
   const world = new ScheduleWorld();
   for (let index = 0; index < count; index++) world.add({ schedule: '0 5 * * *' }, {}, `daily-${index}`);
@@ -60,7 +60,7 @@ test('a restart opens no destination of schedules that are at rest, and each ope
   expect(world.opened).toBeGreaterThanOrEqual(before + count);
 });
 
-test('a hundred schedules at rest cause only watches and lists of each kind', async () => {
+test('a hundred idle schedules cause only watches and lists of each kind', async () => {
   const world = new ScheduleWorld();
   for (let index = 0; index < 100; index++) world.add({ schedule: '0 5 * * *' }, {}, `daily-${index}`);
   world.start();

@@ -12,7 +12,7 @@ const lookEveryMs = 5_000;
 const steadyLooks = 3;
 const mostAsked = 2;
 /** Time in ms after which abandoned search jobs have expired. */
-const restMs = 90_000;
+const idleMs = 90_000;
 
 export interface ExportHistoryResult {
   readonly seed: number;
@@ -35,7 +35,7 @@ export async function runHistory(
   world.calm();
   const isEnded = await untilEnded(world, plan.completeWithinMs);
   const completeAtMs = isEnded ? world.clock.monotonic() : undefined;
-  await world.clock.advance(restMs);
+  await world.clock.advance(idleMs);
   const record = {
     ...world.record(completeAtMs),
     files: await rowsOfFiles(world.store.objects, world.definition.identity.results),

@@ -589,7 +589,7 @@ test('a closed listing sends nothing and notifies no user', async () => {
   expect([service.lists.length, state.told, listing.problem()]).toEqual([1, 0, undefined]);
 });
 
-describe('U9: a user at rest', () => {
+describe('U9: an idle user', () => {
   async function resting() {
     const parts = world(3, middle);
     const heard = { a: 0, b: 0 };
@@ -601,7 +601,7 @@ describe('U9: a user at rest', () => {
     const matches = ({ id }: { readonly id: string }) => id === '1';
     listing.rows.members.enter('a', { anchor: undefined, matches, onChange: () => {} });
     await swept(0);
-    for (const id of ['a', 'b']) listing.rest(id, { share: 10, isAtRest: true });
+    for (const id of ['a', 'b']) listing.setNeeds(id, { share: 10, isIdle: true });
     return Object.assign(parts, { heard: Object.assign(heard, { a: 0, b: 0 }) });
   }
 
@@ -676,7 +676,7 @@ describe('U9: the next sweep', () => {
     const { clock, service, listing, swept, attend } = world(3, middle);
     service.latencyMs = 1_000;
     attend('often', () => {}, { resyncMs: 10_000 });
-    listing.rest('often', { share, isAtRest: true });
+    listing.setNeeds('often', { share, isIdle: true });
     await swept(0);
     const sinceMs = listing.completeSinceMs() as number;
     await clock.advance(leastMs - 5_000);

@@ -19,7 +19,7 @@ function rolling(): World {
 const inProgress = (world: World) => world.policy('production')?.status?.collectors?.inProgress ?? 0;
 const running = (world: World) => world.snapshot().collectors.filter(({ upgrading }) => upgrading).length;
 
-test('a paused rollout is at rest after the upgrades in flight, and its status no longer changes', async () => {
+test('a paused rollout is idle after the upgrades in flight, and its status no longer changes', async () => {
   const world = rolling();
   const { operator } = world.start();
   expect(

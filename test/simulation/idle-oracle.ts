@@ -1,0 +1,27 @@
+/** Checks how many requests the operator sends while there is nothing to upgrade (U9). */
+import { parseDuration } from '../../src/base/duration.ts';
+import type { HistoryRecord } from './record.ts';
+
+/** Maximum number of requests for one read of all builds and all collectors. */
+const sweepRequests = 6;
+const spareRequests = 8;
+
+export function idleViolations({ plan, journal, startMs, convergedAtMs, endMs, policies }: HistoryRecord): string[] {
+  if (convergedAtMs === undefined) return [];
+  const found: string[] = [];
+  const whileIdle = journal.filter(({ at }) => at - startMs > convergedAtMs);
+  const posts = whileIdle.filter(({ operation }) => operation === 'createTask');
+  if (posts.length > 0) found.push(`U9: ${posts.length} requests to create tasks after all policies were complete`);
+  const resyncMs = Math.min(...policies.map(({ spec }) => parseDuration(spec.resyncInterval) ?? 1));
+  const most = spareRequests + sweepRequests * Math.ceil((endMs - convergedAtMs) / resyncMs);
+  if (whileIdle.length > most) found.push(`U9: ${whileIdle.length} requests while idle, at most ${most} are expected`);
+  return [...found, ...sweepViolations(whileIdle, plan.latencyMs, endMs - convergedAtMs)];
+}
+
+/** Checks that the interval between two reads of the collector list is at least ten times their duration. */
+function sweepViolations(whileIdle: HistoryRecord['journal'], latencyMs: number, idleMs: number): string[] {
+  const lists = whileIdle.filter(({ operation }) => operation === 'listCollectors');
+  const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);
+  const share = busyMs / idleMs;
+  return share > 0.25 ? [`U9: sweeps take ${Math.round(share * 100)} % of the idle time`] : [];
+}
