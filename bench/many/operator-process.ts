@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
-import { freePorts } from '../../test/support/kept-program.ts';
+import { freePorts } from '../../test/support/supervised-program.ts';
 import { imageArguments, imageEnvironment } from '../export/whole-process.ts';
 import { compileCache, processorSeconds, residentMiB } from '../process-figures.ts';
 import { ended } from '../simulator-process.ts';

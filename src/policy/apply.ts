@@ -24,13 +24,13 @@ export async function applyDecision(
   gathered: Ready,
   decision: Decision,
 ): Promise<Result> {
-  const { kept, posting, tasks, duration, owner, publisher, binding, environment } = runtime;
+  const { policyLedger, posting, tasks, duration, owner, publisher, binding, environment } = runtime;
   const { host, turns } = environment;
   const { bound, began, nextBuild, received, input } = gathered;
   const { header: before } = input.ledger;
   const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
-  if (!decision.needsLedger) kept.note(decision.header);
-  else if (hasChanged || !kept.isWritten) await write(runtime, gathered, decision);
+  if (!decision.needsLedger) policyLedger.note(decision.header);
+  else if (hasChanged || !policyLedger.isWritten) await write(runtime, gathered, decision);
   posting.acknowledge(received.posted);
   tasks.acknowledge(received.tasks);
   for (const sample of decision.durations) duration.learn(sample);
@@ -100,10 +100,10 @@ function untilMs({ environment }: PolicyRuntime, nextBuild: NextBuild | undefine
 
 async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, decision: Decision): Promise<void> {
   const { changes, post } = decision;
-  const { kept, memberIndex, posting, tasks, owner, environment } = runtime;
-  const before = changes.map(({ collectorId }) => kept.known?.entry(collectorId));
+  const { policyLedger, memberIndex, posting, tasks, owner, environment } = runtime;
+  const before = changes.map(({ collectorId }) => policyLedger.known?.entry(collectorId));
   try {
-    await kept.write(decision, ownership);
+    await policyLedger.write(decision, ownership);
   } catch (error) {
     // The upgrades must not be requested, because their attempts may not be stored.
     posting.withdraw(post);
@@ -125,7 +125,7 @@ function read(
   { bound: { account, listing } }: Ready,
   { watch, isIdle, analysis }: Decision,
 ): void {
-  const { binding, kept, messages, owner } = runtime;
+  const { binding, policyLedger, messages, owner } = runtime;
   listing.setNeeds(owner.uid, { share: watch.sweepShare, isIdle });
   if (isIdle) runtime.freeMemory();
   for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
@@ -134,7 +134,7 @@ function read(
   // After `rest`, `tasks` is a new object.
   const { tasks } = runtime;
   for (const id of watch.tasks.slice(0, binding.roomFor('reads', tasks.inFlight))) {
-    const taskId = kept.known?.entry(id)?.open?.taskId;
+    const taskId = policyLedger.known?.entry(id)?.open?.taskId;
     if (taskId !== undefined) tasks.read(account.service, id, taskId);
   }
 }

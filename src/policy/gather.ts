@@ -108,12 +108,12 @@ export class Gatherer {
 
   /** Collects the facts for a decision. Nothing is awaited, so all facts describe the same moment. */
   gather(policy: CollectorVersionPolicy, bound: Bound): Ready | Unready {
-    const { binding, kept, memberIndex: keptMembers, owner } = this.#runtime;
+    const { binding, policyLedger, memberIndex: memberIndexCache, owner } = this.#runtime;
     const { turns } = this.#runtime.environment;
     const problem = binding.problem();
     const verdict = this.#verdict(policy, bound);
     this.#introduce(policy, bound, verdict);
-    const target = verdict?.kind === 'offered' ? verdict.version : kept.known?.header.target;
+    const target = verdict?.kind === 'offered' ? verdict.version : policyLedger.known?.header.target;
     const notOffered = verdict && whyNotOffered(verdict, target);
     if (problem) turns.troubled(owner.uid);
     if (bound.listing.completeSinceMs() === undefined) {
@@ -123,14 +123,14 @@ export class Gatherer {
     }
     if (target === undefined) {
       if (verdict && verdict.kind !== 'offered') {
-        keptMembers.claim(policy, verdict.kind === 'tooYoung' ? verdict.nextBuild.version : verdict.wanted, bound);
+        memberIndexCache.claim(policy, verdict.kind === 'tooYoung' ? verdict.nextBuild.version : verdict.wanted, bound);
         turns.claimed(policy, bound.account.serviceId);
       }
       return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
     }
-    const began = kept.isBehind(policy, target);
-    const ledger = began ? this.#begin(policy, bound, target) : (kept.known as Ledger);
-    const memberIndex = keptMembers.current(policy, ledger, bound);
+    const began = policyLedger.isBehind(policy, target);
+    const ledger = began ? this.#begin(policy, bound, target) : (policyLedger.known as Ledger);
+    const memberIndex = memberIndexCache.current(policy, ledger, bound);
     turns.claimed(policy, bound.account.serviceId);
     if (!problem) turns.usable(owner.uid);
     const nextBuild = verdict?.kind === 'notOffered' ? undefined : verdict?.nextBuild;
@@ -153,18 +153,18 @@ export class Gatherer {
    * Reads the ledger unless it is in memory. After a read, only the statuses of tasks of open upgrades are kept (U3).
    */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
-    const { kept, tasks } = this.#runtime;
-    const isReadAnew = kept.known === undefined;
-    await kept.load(policy, bound);
-    const ledger = kept.known;
+    const { policyLedger, tasks } = this.#runtime;
+    const isReadAnew = policyLedger.known === undefined;
+    await policyLedger.load(policy, bound);
+    const ledger = policyLedger.known;
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }
 
   /** Chooses the target version; undefined until the list of builds is known. */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
-    const { kept, environment } = this.#runtime;
-    const current = kept.known?.header.target ?? status?.targetVersion;
+    const { policyLedger, environment } = this.#runtime;
+    const current = policyLedger.known?.header.target ?? status?.targetVersion;
     const past = { current, seenSinceMs: this.#seenSinceMs ?? new Map(), wallMs: environment.clock.now() };
     return builds && resolveTarget(spec.target, builds.list, past);
   }
@@ -182,7 +182,7 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { binding, kept, posting, tasks, messages, publisher, duration, calendar } = this.#runtime;
+    const { binding, policyLedger, posting, tasks, messages, publisher, duration, calendar } = this.#runtime;
     const { host, clock, settings, turns, draining } = this.#runtime.environment;
     const { bound, began, nextBuild, ledger, memberIndex, ...observed } = found;
     const claims = turns.heldBy(bound.account.serviceId);
@@ -204,8 +204,8 @@ export class Gatherer {
         unsent: posting.unsent,
         room: Math.min(posting.room(), binding.roomFor('posts', posting.inFlight.size)),
         heldBy: draining() ? 'the next start: logfleet is shutting down' : (claims ?? binding.heldBy()),
-        ledgerFull: kept.full,
-        isLedgerWritten: kept.isWritten,
+        ledgerFull: policyLedger.full,
+        isLedgerWritten: policyLedger.isWritten,
         typicalMs: duration.typicalMs,
         areFiguresDue: claims !== undefined || publisher.isDue(),
         overlap: findOverlap(memberIndex, bound.ownership),
@@ -229,9 +229,9 @@ export class Gatherer {
     problem: LogfleetError | undefined,
     notOffered: string | undefined,
   ): Unready {
-    const { kept } = this.#runtime;
-    const isRollingBack = kept.known?.header.stop?.kind === 'rollback';
-    const sameService = kept.tellsOf(account.serviceId);
+    const { policyLedger } = this.#runtime;
+    const isRollingBack = policyLedger.known?.header.stop?.kind === 'rollback';
+    const sameService = policyLedger.tellsOf(account.serviceId);
     const soFar = { target, sameService, answered: listing.builds() !== undefined };
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
@@ -276,12 +276,12 @@ export class Gatherer {
   }
 
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
-    const { kept, memberIndex } = this.#runtime;
-    const before = kept.known;
+    const { policyLedger, memberIndex } = this.#runtime;
+    const before = policyLedger.known;
     // The status keeps the final counts of the former rollout, so these counts are computed before the new rollout
     // begins.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
-    const ledger = kept.begin(policy, bound, target, last?.counts);
+    const ledger = policyLedger.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
     return ledger;
   }

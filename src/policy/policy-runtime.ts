@@ -9,12 +9,12 @@ import { Posting, type PostingPolicy } from './attempts/posting.ts';
 import { ServiceBinding } from './attempts/service-binding.ts';
 import { TaskReadings } from './attempts/task-reading.ts';
 import { UpgradeDuration } from './attempts/upgrade-duration.ts';
-import { KeptLedger } from './ledger/kept-ledger.ts';
 import { type Entry, wantedVersion } from './ledger/ledger.ts';
-import { KeptMemberIndex } from './members/kept-member-index.ts';
+import { PolicyLedger } from './ledger/policy-ledger.ts';
+import { MemberIndexCache } from './members/member-index-cache.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { newRequest } from './rollout/annotation-actions.ts';
-import { KeptCalendar } from './schedule/maintenance-calendar.ts';
+import { CalendarCache } from './schedule/maintenance-calendar.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
 /** Time in ms for which answers to upgrade requests are collected before they are stored together. */
@@ -24,12 +24,12 @@ export class PolicyRuntime implements PostingPolicy {
   readonly environment: PolicyEnvironment;
   readonly owner: OwnerRef;
   readonly binding: ServiceBinding;
-  readonly kept: KeptLedger;
-  readonly memberIndex: KeptMemberIndex;
+  readonly policyLedger: PolicyLedger;
+  readonly memberIndex: MemberIndexCache;
   readonly messages: MessageCounter;
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
-  readonly calendar = new KeptCalendar();
+  readonly calendar = new CalendarCache();
   readonly #term: number;
   #posting: Posting | undefined;
   #tasks: TaskReadings | undefined;
@@ -43,8 +43,8 @@ export class PolicyRuntime implements PostingPolicy {
     this.owner = { kind: 'CollectorVersionPolicy', namespace, name, uid };
     this.#term = host.leadership.term();
     this.binding = new ServiceBinding(environment, this.owner, () => this.enqueue());
-    this.kept = new KeptLedger({ store: host.ledgers, clock, owner: this.owner });
-    this.memberIndex = new KeptMemberIndex(environment, uid);
+    this.policyLedger = new PolicyLedger({ store: host.ledgers, clock, owner: this.owner });
+    this.memberIndex = new MemberIndexCache(environment, uid);
     this.messages = new MessageCounter(clock, this);
     const intervalMs = settings.statusIntervalMs;
     this.publisher = new StatusPublisher({ host, clock, intervalMs, owner: this.owner, draining });
@@ -68,7 +68,7 @@ export class PolicyRuntime implements PostingPolicy {
 
   /** Forgets the ledger and the index of collectors in memory. The next reconcile reads the ledger again. */
   doubt(): void {
-    this.kept.forget();
+    this.policyLedger.forget();
     this.memberIndex.forget();
   }
 
@@ -96,7 +96,7 @@ export class PolicyRuntime implements PostingPolicy {
 
   /** Checks immediately before an upgrade request whether the policy still wants the upgrade (U2). */
   stillWanted(entry: Entry, generation: number): boolean {
-    const { binding, kept, tasks, owner } = this;
+    const { binding, policyLedger, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
     const { collectorId, open, back } = entry;
     const newest = host.resources('CollectorVersionPolicy').get(owner);
@@ -117,12 +117,12 @@ export class PolicyRuntime implements PostingPolicy {
       host.settings().pausedBy === undefined &&
       host.settings().upgradesBlocked === undefined &&
       open !== undefined &&
-      kept.known !== undefined &&
-      open.number === kept.known.entry(collectorId)?.open?.number &&
-      open.toVersion === wantedVersion(entry, kept.known.header.target) &&
+      policyLedger.known !== undefined &&
+      open.number === policyLedger.known.entry(collectorId)?.open?.number &&
+      open.toVersion === wantedVersion(entry, policyLedger.known.header.target) &&
       // After a stop, only upgrades of a rollback may start.
-      kept.known.header.stop?.kind === (back ? 'rollback' : undefined) &&
-      newRequest(newest.metadata, 'abort', kept.known.header) === undefined &&
+      policyLedger.known.header.stop?.kind === (back ? 'rollback' : undefined) &&
+      newRequest(newest.metadata, 'abort', policyLedger.known.header) === undefined &&
       // After a failed upgrade, no other upgrade is requested until a decision has evaluated the failure.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
@@ -139,10 +139,10 @@ export class PolicyRuntime implements PostingPolicy {
 
   /** Records the running upgrade in the ownership table, which keeps it even if the policy is deleted (U13). */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
-    const { binding, kept, owner } = this;
+    const { binding, policyLedger, owner } = this;
     binding.succeeded('posts');
     const { bound } = binding;
-    const ledger = kept.known;
+    const ledger = policyLedger.known;
     if (!open || !bound || bound.account.serviceId !== ledger?.header.service) return;
     const { number, toVersion } = open;
     if (ledger.entry(collectorId)?.open?.number !== number) return;

@@ -19,13 +19,13 @@ export function requestJob(service: Deployment, changes: JobBody = {}, options: 
 }
 
 /** Creates a search job, which the caller has to delete. */
-export async function keptJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
+export async function createJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
   return new ContractJob(service, await requestJob(service, changes));
 }
 
 /** Creates a search job. On a real deployment, it is deleted when the test ends. */
 export async function startJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
-  const session = await keptJob(service, changes);
+  const session = await createJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
   return session;
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hourMs } from '../../src/base/time-units.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
-import { type ContractJob, finishedJob, jobsPath, keptJob, startJob } from './job-session.ts';
+import { type ContractJob, createJob, finishedJob, jobsPath, startJob } from './job-session.ts';
 import { type FieldDescription, fieldOf, messageFields, type PageMessage } from './page-fields.ts';
 import { logDataOf, logDay } from './simulated-deployment.ts';
 
@@ -23,7 +23,7 @@ describe('4.3 page of messages', () => {
   let messages: readonly PageMessage[];
   let fields: readonly FieldDescription[];
   beforeAll(async () => {
-    job = await keptJob(service);
+    job = await createJob(service);
     await job.pollUntilDone();
     ({ messages, fields } = (await job.messages(0, 100)).json);
   });

@@ -11,7 +11,7 @@ export const mutants: readonly Mutant[] = [
     shows: 'U15:',
     mutations: [
       {
-        file: 'policy/ledger/kept-ledger.ts',
+        file: 'policy/ledger/policy-ledger.ts',
         find: 'await this.#file.save(ledger, changes, started);',
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
@@ -77,8 +77,8 @@ export const mutants: readonly Mutant[] = [
     'a received outcome is lost when the ledger cannot be written',
     'unwritten',
     'policy/policy-runtime.ts',
-    'kept.forget();',
-    'kept.forget();\n    this.posting.acknowledge(this.posting.received);',
+    'policyLedger.forget();',
+    'policyLedger.forget();\n    this.posting.acknowledge(this.posting.received);',
     'U15:',
   ),
   mutant(
@@ -550,7 +550,7 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'policy/policy-runtime.ts',
-        find: "kept.known.header.stop?.kind === (back ? 'rollback' : undefined) &&",
+        find: "policyLedger.known.header.stop?.kind === (back ? 'rollback' : undefined) &&",
         replace: '',
       },
     ],

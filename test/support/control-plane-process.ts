@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
-import { freePorts, type KeptProgram, keep } from './kept-program.ts';
+import { freePorts, type SupervisedProgram, startSupervised } from './supervised-program.ts';
 
 /** Addresses and credentials of the control plane, which are passed between processes. */
 export interface ControlPlaneAccess {
@@ -38,17 +38,17 @@ export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
   for (let attempt = 1; ; attempt++) {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
-    const kept: KeptProgram[] = [];
+    const programs: SupervisedProgram[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
     // Ctrl-C ends vitest without its teardown.
     process.once('exit', removeFiles);
     const stop = async () => {
-      await Promise.all(kept.map((each) => each.stop()));
+      await Promise.all(programs.map((each) => each.stop()));
       process.removeListener('exit', removeFiles);
       removeFiles();
     };
     try {
-      const access = await start(tools, directory, kept);
+      const access = await start(tools, directory, programs);
       await applyCrds(access);
       return { access, stop };
     } catch (error) {
@@ -58,12 +58,16 @@ export async function startControlPlane(): Promise<ControlPlane> {
   }
 }
 
-async function start(tools: ControlPlaneTools, directory: string, kept: KeptProgram[]): Promise<ControlPlaneAccess> {
+async function start(
+  tools: ControlPlaneTools,
+  directory: string,
+  programs: SupervisedProgram[],
+): Promise<ControlPlaneAccess> {
   const [clientPort, peerPort, securePort] = await freePorts(3);
   const etcd = `http://127.0.0.1:${clientPort}`;
   const peer = `http://127.0.0.1:${peerPort}`;
-  kept.push(
-    keep(join(directory, 'etcd'), tools.etcd, [
+  programs.push(
+    startSupervised(join(directory, 'etcd'), tools.etcd, [
       `--data-dir=${join(directory, 'etcd/data')}`,
       `--listen-client-urls=${etcd}`,
       `--advertise-client-urls=${etcd}`,
@@ -81,8 +85,8 @@ async function start(tools: ControlPlaneTools, directory: string, kept: KeptProg
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   writeFileSync(join(apiserver, 'sa.key'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
   writeFileSync(join(apiserver, 'sa.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-  kept.push(
-    keep(apiserver, tools.kubeApiserver, [
+  programs.push(
+    startSupervised(apiserver, tools.kubeApiserver, [
       `--etcd-servers=${etcd}`,
       '--bind-address=127.0.0.1',
       '--advertise-address=127.0.0.1',
@@ -109,7 +113,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: KeptProg
     kubectl: tools.kubectl,
     directory,
   };
-  await ready(access, kept);
+  await ready(access, programs);
   writeFileSync(access.adminKubeconfig, renderKubeconfig(access, adminToken));
   return access;
 }
@@ -126,14 +130,14 @@ export function renderKubeconfig(access: ControlPlaneAccess, token: string, name
   });
 }
 
-async function ready(access: ControlPlaneAccess, kept: readonly KeptProgram[]): Promise<void> {
+async function ready(access: ControlPlaneAccess, programs: readonly SupervisedProgram[]): Promise<void> {
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
     if (await answersReady(access)) return;
-    const dead = kept.find((each) => !each.runs());
+    const dead = programs.find((each) => !each.runs());
     if (dead) throw new Error(`${dead.name} ended:\n${dead.log()}`);
     if (performance.now() > deadline) {
-      throw new Error(`the API server is not ready:\n${kept.map((each) => each.log()).join('\n')}`);
+      throw new Error(`the API server is not ready:\n${programs.map((each) => each.log()).join('\n')}`);
     }
     await delay(readyPollMs);
   }

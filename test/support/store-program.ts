@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
-import { freePorts, type KeptProgram, keep } from './kept-program.ts';
+import { freePorts, type SupervisedProgram, startSupervised } from './supervised-program.ts';
 
 const readyTimeoutMs = 180_000;
 const readyPollMs = 20;
@@ -18,7 +18,7 @@ export interface StoreCommand {
 
 export abstract class StoreProgram {
   readonly #directory: string;
-  #kept: KeptProgram | undefined;
+  #program: SupervisedProgram | undefined;
 
   /** @param name name of the store, which is part of its folder's name */
   protected constructor(name: string) {
@@ -51,17 +51,17 @@ export abstract class StoreProgram {
 
   /** Kills the store as `kill -9` does. */
   async kill(): Promise<void> {
-    await this.#kept?.stop();
-    this.#kept = undefined;
+    await this.#program?.stop();
+    this.#program = undefined;
   }
 
   async restart(): Promise<void> {
     const { program, args, environment } = this.command();
-    this.#kept = keep(join(this.#directory, 'run'), program, args, environment);
+    this.#program = startSupervised(join(this.#directory, 'run'), program, args, environment);
     const deadline = performance.now() + readyTimeoutMs;
     while (!(await answers(this.endpoint))) {
-      if (!this.#kept.runs() || performance.now() > deadline) {
-        throw new Error(`${this.constructor.name} did not start:\n${this.#kept.log()}`);
+      if (!this.#program.runs() || performance.now() > deadline) {
+        throw new Error(`${this.constructor.name} did not start:\n${this.#program.log()}`);
       }
       await delay(readyPollMs);
     }

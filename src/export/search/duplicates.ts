@@ -18,24 +18,24 @@ export interface Duplicates {
 
 /**
  * Maximum memory in bytes for complete rows of one millisecond. If the rows need more memory, only hashes of further
- * rows are kept.
+ * rows are stored.
  */
-const maxKeptBytes = 4 * 1_024 * 1_024;
+const maxStoredBytes = 4 * 1_024 * 1_024;
 
-type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
+type StoredRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   isSure = true;
   /** First row of the current millisecond. Most milliseconds have only one row, so this row is not added to `#byId`. */
-  #first: KeptRow | undefined;
-  readonly #byId = new Map<string, KeptRow | KeptRow[]>();
-  readonly #maxKeptBytes: number;
+  #first: StoredRow | undefined;
+  readonly #byId = new Map<string, StoredRow | StoredRow[]>();
+  readonly #maxStoredBytes: number;
   #bytes = Buffer.allocUnsafe(4_096);
   #used = 0;
   #timeMs = Number.POSITIVE_INFINITY;
 
-  constructor(maxBytes = maxKeptBytes) {
-    this.#maxKeptBytes = maxBytes;
+  constructor(maxBytes = maxStoredBytes) {
+    this.#maxStoredBytes = maxBytes;
   }
 
   comesAgain(row: KnownRow): boolean {
@@ -52,7 +52,7 @@ export class InOrder implements Duplicates {
       return false;
     }
     const all = Array.isArray(known) ? known : [known];
-    if (all.some((kept) => this.#isSame(kept, bytes))) return true;
+    if (all.some((stored) => this.#isSame(stored, bytes))) return true;
     this.#byId.set(messageId, [...all, this.#keep(bytes)]);
     return false;
   }
@@ -64,12 +64,12 @@ export class InOrder implements Duplicates {
     if (this.#byId.size > 0) this.#byId.clear();
   }
 
-  #keep(bytes: Uint8Array): KeptRow {
+  #keep(bytes: Uint8Array): StoredRow {
     const start = this.#used;
     const end = start + bytes.length;
-    if (end > this.#maxKeptBytes) return { digest: digestOf(bytes) };
+    if (end > this.#maxStoredBytes) return { digest: digestOf(bytes) };
     if (end > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.min(this.#maxKeptBytes, Math.max(end, 2 * this.#bytes.length)));
+      const larger = Buffer.allocUnsafe(Math.min(this.#maxStoredBytes, Math.max(end, 2 * this.#bytes.length)));
       this.#bytes.copy(larger, 0, 0, start);
       this.#bytes = larger;
     }
@@ -78,10 +78,10 @@ export class InOrder implements Duplicates {
     return { start, end };
   }
 
-  #isSame(kept: KeptRow, bytes: Uint8Array): boolean {
-    if ('digest' in kept) return kept.digest === digestOf(bytes);
-    if (kept.end - kept.start !== bytes.length) return false;
-    return this.#bytes.subarray(kept.start, kept.end).equals(bytes);
+  #isSame(stored: StoredRow, bytes: Uint8Array): boolean {
+    if ('digest' in stored) return stored.digest === digestOf(bytes);
+    if (stored.end - stored.start !== bytes.length) return false;
+    return this.#bytes.subarray(stored.start, stored.end).equals(bytes);
   }
 }
 

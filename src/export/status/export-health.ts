@@ -2,7 +2,6 @@
  * Decides which conditions the status of an export shows. The checks have an order, and the first one that applies
  * decides.
  */
-
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
 import { type Condition, reasons } from '../../api/conditions.ts';
@@ -40,7 +39,7 @@ export interface ExportHealthInput {
 type HealthCheck = (input: ExportHealthInput) => ExportHealth | undefined;
 
 const checks: readonly HealthCheck[] = [
-  keptUnwanted,
+  unwantedIncomplete,
   complete,
   deadlineExceeded,
   paused,
@@ -88,7 +87,7 @@ const namedFields = 3;
  * Reports a complete export as failed if it has incomplete intervals and the user has changed `incompletePolicy` to
  * `Fail`.
  */
-function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
+function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
   const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
@@ -162,7 +161,7 @@ function deadlineExceeded({ view, problem, wording }: ExportHealthInput): Export
   const deadline = wording.fieldName('activeDeadlineSeconds');
   // On the command line, the deadline counts from the start of each run, so another run can continue the export.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
-  const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
+  const message = `The deadline (${deadline}) has passed, so no more searches start.${writtenSoFar(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
 }
 
@@ -234,7 +233,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   const { kind } = view.waitsFor ?? {};
   if (kind !== 'maxMessages' && kind !== 'maxBytesScanned') return undefined;
   const limit = wording.fieldName(`limits.${kind}`);
-  const rest = `${kept(view, wording)} ${raiseText(limit, wording)}`;
+  const rest = `${writtenSoFar(view, wording)} ${raiseText(limit, wording)}`;
   if (kind === 'maxMessages') {
     const message = `The limit ${limit} (${groupedText(limits.maxMessages ?? 0)}) is reached: no more searches start.${rest}`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
@@ -279,7 +278,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
-  return { ...outage, reason: error.reason, message: `${triedAgain(error)}${kept(view, wording)}` };
+  return { ...outage, reason: error.reason, message: `${triedAgain(error)}${writtenSoFar(view, wording)}` };
 }
 
 function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
@@ -368,7 +367,7 @@ function withoutStop(message: string): string {
 }
 
 /** Returns a sentence about the rows written so far; empty if their number is unknown. */
-function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
+function writtenSoFar({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')
     return ' No row is written to stdout yet, because logfleet first checks that no row is missing.';

@@ -161,12 +161,12 @@ const pageDeadlineMs = 15_000;
  * Maximum length in characters of a ledger object that is kept in memory. A longer object is read by name when it is
  * needed.
  */
-const maxKeptLength = 64 * 1024;
+const maxCachedLength = 64 * 1024;
 /**
  * Maximum total length, in characters, of the ledger objects that are kept in memory. All other objects are read by
  * name when they are needed.
  */
-const maxKeptTotal = 32 * 1024 * 1024;
+const maxCachedTotal = 32 * 1024 * 1024;
 /**
  * Number of Ledgers on the first page of a list. It is small, because the size of the Ledgers is unknown, and each can
  * have 512 KiB.
@@ -274,10 +274,10 @@ export class LedgerStartList {
 
   async #list(scope: string | undefined, byName: Set<string>): Promise<Shards> {
     const shards: Shards = new Map();
-    let freeLength = maxKeptTotal;
+    let freeLength = maxCachedTotal;
     for await (const ledger of this.#pages(scope)) {
       const { metadata, owner, content } = ledger;
-      if (content.length > Math.min(freeLength, maxKeptLength)) {
+      if (content.length > Math.min(freeLength, maxCachedLength)) {
         byName.add(owner.uid);
         continue;
       }

@@ -53,7 +53,7 @@ export class SeenBuilds {
     const before = new Map(this.#known.service === service ? this.#known.seen : []);
     if (builds.length === 0) return before;
     const seenSinceMs = new Map<string, number>();
-    for (const version of kept(builds, isCandidate)) {
+    for (const version of buildsToStore(builds, isCandidate)) {
       seenSinceMs.set(version, Math.min(before.get(version) ?? wallMs, wallMs));
     }
     const content = { format: formatVersion, service, seen: [...seenSinceMs] };
@@ -80,7 +80,7 @@ export class SeenBuilds {
  * Returns the builds to store, in this order: the latest build, builds that the policy may choose, and the other builds
  * with the newest first.
  */
-function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
+function buildsToStore(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));
   const candidates = ordered.filter(isCandidate);

@@ -71,12 +71,12 @@ interface Found<Value> {
   readonly untilMs: number;
 }
 
-interface Kept<Value> extends Found<Value> {
+interface Cached<Value> extends Found<Value> {
   readonly fromMs: number;
 }
 
 /** Maximum age of a cached answer in ms. */
-const longestKeptMs = dayMs;
+const maxCachedMs = dayMs;
 /**
  * Maximum number of time zones with cached results. The cache must be limited, because collectors may report any text
  * as their time zone.
@@ -99,8 +99,8 @@ export class MaintenanceCalendar {
   readonly #windows: readonly Window[] | undefined;
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
-  readonly #verdicts = new Map<string, Kept<WindowVerdict>>();
-  readonly #next = new Map<string, Kept<TimeRange | undefined>>();
+  readonly #verdicts = new Map<string, Cached<WindowVerdict>>();
+  readonly #next = new Map<string, Cached<TimeRange | undefined>>();
 
   constructor(maintenance: Maintenance | undefined) {
     const { windows = [], exclusions = [] } = maintenance ?? {};
@@ -132,7 +132,7 @@ export class MaintenanceCalendar {
       return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
     }
     const key = this.byCollector ? (zone ?? '') : '';
-    return kept(this.#verdicts, key, wallMs, () => this.#findVerdict(wallMs, key));
+    return cached(this.#verdicts, key, wallMs, () => this.#findVerdict(wallMs, key));
   }
 
   /**
@@ -144,7 +144,7 @@ export class MaintenanceCalendar {
     let next: NextWindow | undefined;
     for (const zone of this.byCollector ? zones : ['']) {
       if (this.byCollector && !timeZone(zone)) continue;
-      const found = kept(this.#next, zone, wallMs, () => this.#findNext(wallMs, zone));
+      const found = cached(this.#next, zone, wallMs, () => this.#findNext(wallMs, zone));
       if (found && (!next || found.fromMs < next.fromMs)) next = this.byCollector ? { ...found, zone } : found;
     }
     return next;
@@ -214,12 +214,17 @@ export class MaintenanceCalendar {
 }
 
 /** Returns the cached answer if it is still valid, or a new answer. */
-function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Found<Value>): Value {
+function cached<Value>(
+  memory: Map<string, Cached<Value>>,
+  key: string,
+  wallMs: number,
+  find: () => Found<Value>,
+): Value {
   const known = memory.get(key);
   if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
   if (memory.size >= mostZones) memory.clear();
   const { value, untilMs } = find();
-  memory.set(key, { value, fromMs: wallMs, untilMs: Math.min(untilMs, wallMs + longestKeptMs) });
+  memory.set(key, { value, fromMs: wallMs, untilMs: Math.min(untilMs, wallMs + maxCachedMs) });
   return value;
 }
 
@@ -267,7 +272,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
 const always = new MaintenanceCalendar(undefined);
 
 /** Maintenance calendar of a policy. A change of the spec creates a new calendar. */
-export class KeptCalendar {
+export class CalendarCache {
   #calendar = always;
   #of: Maintenance | undefined;
 

@@ -2,7 +2,6 @@
  * Mutants for the rules of exports. Each one replaces an expression of the program, and simulated exports must detect
  * it.
  */
-
 import { type Mutant, mutant } from '../mutant.ts';
 import { digestMutants } from './digest-mutants.ts';
 import { fewerThanCounted, limitMutants, recordMutants } from './record-and-limit-mutants.ts';
@@ -247,7 +246,7 @@ export const exportMutants: readonly Mutant[] = [
     'rows with the same id count as duplicates',
     'sharedIds',
     'export/search/duplicates.ts',
-    'if (all.some((kept) => this.#isSame(kept, bytes))) return true;',
+    'if (all.some((stored) => this.#isSame(stored, bytes))) return true;',
     'if (all.length > 0) return true;',
     othersRows,
   ),

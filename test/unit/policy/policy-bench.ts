@@ -11,7 +11,7 @@ import { admit } from '../../../src/policy/admission/admission.ts';
 import type { PostOutcome } from '../../../src/policy/attempts/attempt.ts';
 import type { Decision, FiguresNow } from '../../../src/policy/decide.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
-import { ClaimedMembers } from '../../../src/policy/members/kept-member-index.ts';
+import { ClaimedMembers } from '../../../src/policy/members/member-index-cache.ts';
 import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
 import type { ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import type { DecideInput, ListingView, Observation } from '../../../src/policy/rollout/decide-input.ts';

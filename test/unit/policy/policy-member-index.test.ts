@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
-import { sameSelection } from '../../../src/policy/members/kept-member-index.ts';
+import { sameSelection } from '../../../src/policy/members/member-index-cache.ts';
 import type { MemberState } from '../../../src/policy/members/member-state.ts';
 import type { PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';

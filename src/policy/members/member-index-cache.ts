@@ -3,7 +3,6 @@
  *
  * Invariant: the policy claims exactly the collectors that the index selects (U13).
  */
-
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -28,7 +27,7 @@ export interface MemberIndexEnvironment {
   readonly settings: PolicySettings;
 }
 
-export class KeptMemberIndex {
+export class MemberIndexCache {
   readonly #environment: MemberIndexEnvironment;
   readonly #policy: string;
   #members: ClaimedMembers | undefined;

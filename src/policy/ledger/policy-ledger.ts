@@ -21,14 +21,14 @@ import {
   shownHistory,
 } from './status-recovery.ts';
 
-export interface KeptLedgerOptions {
+export interface PolicyLedgerOptions {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly owner: OwnerRef;
 }
 
-export class KeptLedger {
-  readonly #options: KeptLedgerOptions;
+export class PolicyLedger {
+  readonly #options: PolicyLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
   /** Ledger header that this process stored last. */
@@ -39,7 +39,7 @@ export class KeptLedger {
    */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
-  constructor(options: KeptLedgerOptions) {
+  constructor(options: PolicyLedgerOptions) {
     this.#options = options;
     this.#file = new LedgerFile(options.store, options.owner);
   }

@@ -1,10 +1,10 @@
-/** Starts programs that a keeper process kills when the test process ends. */
+/** Starts programs that a supervisor process kills when the test process ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-export interface KeptProgram {
+export interface SupervisedProgram {
   readonly name: string;
   runs(): boolean;
   /** Last part of the program's output. */
@@ -13,28 +13,28 @@ export interface KeptProgram {
 }
 
 /** Shell script that kills the program when its standard input ends. It ignores Ctrl-C. */
-const keeper = `
+const supervisor = `
   trap "" INT TERM HUP
   exec 3<&0
   "$@" 3<&- & program=$!
   (read -r _ <&3; kill -9 $program) &
   exec 3<&-
   wait $program
-  rm -rf -- "$KEPT_DIRECTORY"`;
+  rm -rf -- "$PROGRAM_DIRECTORY"`;
 
 /** Starts a program with its own folder, which is removed when the program ends. */
-export function keep(
+export function startSupervised(
   directory: string,
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): KeptProgram {
+): SupervisedProgram {
   mkdirSync(directory, { recursive: true });
   const logFile = `${directory}.log`;
   const log = openSync(logFile, 'w');
-  const child = spawn('sh', ['-c', keeper, 'keeper', program, ...args], {
+  const child = spawn('sh', ['-c', supervisor, 'supervisor', program, ...args], {
     stdio: ['pipe', log, log],
-    env: { ...process.env, ...environment, KEPT_DIRECTORY: directory },
+    env: { ...process.env, ...environment, PROGRAM_DIRECTORY: directory },
   });
   closeSync(log);
   const exited = once(child, 'exit');
