@@ -55,7 +55,7 @@ export function renderExportIntroduction(manifest: string, paint: Paint): readon
 
 /** Returns the report, at most `width` columns wide. */
 export function renderReport(found: DemoFindings, width: number, paint: Paint): readonly string[] {
-  const room = width - margin.length;
+  const columns = width - margin.length;
   return [
     paint('bold', 'What happened'),
     '',
@@ -63,9 +63,9 @@ export function renderReport(found: DemoFindings, width: number, paint: Paint): 
     '',
     ...indent(renderVersions(found)),
     '',
-    ...indent(renderStates(found, room, paint)),
+    ...indent(renderStates(found, columns, paint)),
     '',
-    ...indent(renderRequests(found).flatMap((line) => wrap(line, room))),
+    ...indent(renderRequests(found).flatMap((line) => wrap(line, columns))),
   ];
 }
 

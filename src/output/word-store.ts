@@ -204,9 +204,9 @@ export class WordDictionary {
 
   #reserve(count: number, mostWords: number): void {
     if (this.indexes.length < count) {
-      const room = powerOfTwo(count);
-      this.indexes = new Int32Array(room);
-      this.words = new Int32Array(room);
+      const capacity = powerOfTwo(count);
+      this.indexes = new Int32Array(capacity);
+      this.words = new Int32Array(capacity);
     }
     const slots = Math.max(minSlots, powerOfTwo(2 * mostWords));
     if (this.#slots.length < slots) this.#slots = new Int32Array(slots);

@@ -35,7 +35,7 @@ export async function applyDecision(
   tasks.acknowledge(received.tasks);
   for (const sample of decision.durations) duration.learn(sample);
   const { generation } = policy.metadata;
-  const moreWait = decision.post.length >= input.observation.room;
+  const moreWait = decision.post.length >= input.observation.batchCapacity;
   posting.post(bound.account.service, {
     entries: decision.post,
     generation,
@@ -133,7 +133,7 @@ function read(
   messages.count(account.searches, analysis);
   // After `rest`, `tasks` is a new object.
   const { tasks } = runtime;
-  for (const id of watch.tasks.slice(0, binding.roomFor('reads', tasks.inFlight))) {
+  for (const id of watch.tasks.slice(0, binding.capacityFor('reads', tasks.inFlight))) {
     const taskId = policyLedger.known?.entry(id)?.open?.taskId;
     if (taskId !== undefined) tasks.read(account.service, id, taskId);
   }

@@ -202,7 +202,7 @@ export class Gatherer {
         messages: messages.reading,
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
-        room: Math.min(posting.room(), binding.roomFor('posts', posting.inFlight.size)),
+        batchCapacity: Math.min(posting.capacity(), binding.capacityFor('posts', posting.inFlight.size)),
         heldBy: draining() ? 'the next start: logfleet is shutting down' : (claims ?? binding.heldBy()),
         ledgerFull: policyLedger.full,
         isLedgerWritten: policyLedger.isWritten,

@@ -1,7 +1,6 @@
 /**
  * Transport to a simulated service in the same process, without sockets. The body of an answer arrives as one chunk.
  */
-
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type {
@@ -108,8 +107,8 @@ const pieceBytes = 16 * 1024;
 async function give(body: Uint8Array, receiver: BodyReceiver, signal: AbortSignal): Promise<void> {
   for (let at = 0; at < body.length; at += pieceBytes) {
     signal.throwIfAborted();
-    const room = receiver.write(body.subarray(at, at + pieceBytes));
-    if (room) await room;
+    const drained = receiver.write(body.subarray(at, at + pieceBytes));
+    if (drained) await drained;
   }
   signal.throwIfAborted();
 }

@@ -1,5 +1,4 @@
 /** Renders bars and histograms as text. Each state has its own character, so that bars are readable without colours. */
-
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../api/time-range.ts';
 import { type Colour, type Paint, widthOf } from './text.ts';
@@ -28,15 +27,15 @@ export const collectorStates: readonly CollectorState[] = [
 
 /** Renders the bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns. */
 export function renderBar(counts: CollectorCounts, width: number, paint: Paint): string {
-  const room = Math.max(0, width - 2);
+  const columns = Math.max(0, width - 2);
   const cells = apportion(
     collectorStates.map(({ member }) => counts[member]),
-    room,
+    columns,
   );
   const inside = collectorStates
     .map(({ mark, colour }, index) => paint(colour, mark.repeat(cells[index] ?? 0)))
     .join('');
-  return `[${inside}${' '.repeat(room - sum(cells))}]`;
+  return `[${inside}${' '.repeat(columns - sum(cells))}]`;
 }
 
 /** Renders the legend of the bar, such as `█ updated 80  ▓ in progress 6`, without empty states. */
@@ -85,10 +84,10 @@ const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
  * is full only if `part` is 1.
  */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
-  const room = Math.max(0, width - 2);
-  const done = Math.floor(Math.min(1, Math.max(0, part)) * room * 8);
+  const columns = Math.max(0, width - 2);
+  const done = Math.floor(Math.min(1, Math.max(0, part)) * columns * 8);
   const inside = '█'.repeat(Math.floor(done / 8)) + eighths[done % 8];
-  return `[${paint('green', inside)}${' '.repeat(room - inside.length)}]`;
+  return `[${paint('green', inside)}${' '.repeat(columns - inside.length)}]`;
 }
 
 /** A time range with its number of rows. */

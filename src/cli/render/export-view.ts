@@ -1,5 +1,4 @@
 /** Renders an export: progress, rates, histogram, running searches, errors, query and destination. */
-
 import { reasons } from '../../api/conditions.ts';
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -115,11 +114,11 @@ function coverage(status: SearchExportStatus, width: number, paint: Paint): read
   const { coveredPercent } = progress;
   const range = timeRange ? ` of ${renderSpan(timeRange.startTime, timeRange.endTime)}` : '';
   const label = `${coveredPercent}%${range}`;
-  const room = Math.min(widestBar, width - label.length - 2);
-  const barWidth = room >= 20 ? room : Math.min(widestBar, width);
+  const columns = Math.min(widestBar, width - label.length - 2);
+  const barWidth = columns >= 20 ? columns : Math.min(widestBar, width);
   const bar = renderProgressBar(coveredPercent / 100, barWidth, paint);
   const rows = renderRows(status, Math.min(widestHistogram, barWidth - 2));
-  const lines = room >= 20 ? [`${bar}  ${label}`] : [bar, ...wrap(label, width)];
+  const lines = columns >= 20 ? [`${bar}  ${label}`] : [bar, ...wrap(label, width)];
   return rows === undefined ? lines : [...lines, ` ${paint('blue', rows)}`];
 }
 

@@ -173,9 +173,9 @@ function versions(
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
-  const room = Math.max(1, Math.min(50, width - widthOf(labels[0] ?? '') - 12));
+  const columns = Math.max(1, Math.min(50, width - widthOf(labels[0] ?? '') - 12));
   const lines = shown.map(({ version, count }, index) => {
-    const length = count === 0 ? 0 : Math.max(1, Math.round((count / largest) * room));
+    const length = count === 0 ? 0 : Math.max(1, Math.round((count / largest) * columns));
     const bar = paint(version === targetVersion ? 'green' : 'dim', '■'.repeat(length));
     return `${labels[index]}  ${bar} ${count}`;
   });

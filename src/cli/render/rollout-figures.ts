@@ -1,5 +1,4 @@
 /** Renders a rollout: its stages, what it waits for, and the actions of users. */
-
 import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -50,14 +49,14 @@ export function renderStages(
   const states = aligned(shown.map((stage) => renderStageState(stage, nowMs)));
   const counts = aligned(shown.map(renderCounts));
   const taken = [names, states, counts].reduce((sum, [text = '']) => sum + widthOf(text) + gap.length, 0);
-  const room = Math.min(widestBar, width - taken);
+  const columns = Math.min(widestBar, width - taken);
   const lines = shown.flatMap((stage, index) => {
     const { state } = stage;
     const figures = (counts[index] ?? '').trimEnd();
     const cells = [
       names[index] ?? '',
       paint(stageColours[state], states[index] ?? ''),
-      ...(room < shortestBar ? [] : [renderStageBar(stage, room, paint)]),
+      ...(columns < shortestBar ? [] : [renderStageBar(stage, columns, paint)]),
       renderFailures(stage) === undefined ? figures : paint('red', figures),
     ];
     const isAwaited = state === 'AwaitingApproval' && approve !== undefined;
@@ -207,9 +206,9 @@ export function renderStageBar(
   width: number,
   paint: Paint,
 ): string {
-  const room = Math.max(0, width - 2);
+  const columns = Math.max(0, width - 2);
   const left = Math.max(0, members - updated - inProgress - failed);
-  const [done = 0, running = 0, lost = 0, rest = 0] = apportion([updated, inProgress, failed, left], room);
+  const [done = 0, running = 0, lost = 0, rest = 0] = apportion([updated, inProgress, failed, left], columns);
   const mark = overStates.includes(state) ? '·' : '░';
   const parts = [
     paint('green', '█'.repeat(done)),
@@ -217,7 +216,7 @@ export function renderStageBar(
     paint('red', '×'.repeat(lost)),
     paint('dim', mark.repeat(rest)),
   ];
-  return `[${parts.join('')}${' '.repeat(room - done - running - lost - rest)}]`;
+  return `[${parts.join('')}${' '.repeat(columns - done - running - lost - rest)}]`;
 }
 
 /**

@@ -147,11 +147,11 @@ function eventLines(all: readonly LiveEvent[], most: number, width: number, pain
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);
     const [head, text] = [printable(name), printable(message)];
-    const room = Math.max(20, width - timeWidth);
-    const [first = '', ...rest] = wrap(`${head}  ${text}`, room);
+    const columns = Math.max(20, width - timeWidth);
+    const [first = '', ...rest] = wrap(`${head}  ${text}`, columns);
     const reason = paint(type === 'Warning' ? 'yellow' : 'bold', head);
     const lines = [`${at}  ${reason}${first.slice(head.length)}`];
-    if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), room));
+    if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), columns));
     return lines;
   });
 }

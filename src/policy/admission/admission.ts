@@ -8,7 +8,6 @@
  *
  * `start-rules.ts` decides which collectors must wait.
  */
-
 import { monotonicOf, probeIsDue } from '../attempts/attempt.ts';
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
 import { laterStage } from '../members/stages.ts';
@@ -140,7 +139,7 @@ class Batch {
       // window must be open (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
-      if (this.#post.length >= observation.room) return;
+      if (this.#post.length >= observation.batchCapacity) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
     }
   }

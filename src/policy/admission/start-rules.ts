@@ -3,7 +3,6 @@
  *
  * `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one collector.
  */
-
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../base/duration.ts';
@@ -228,7 +227,7 @@ function waitForEnd(cause: string): Refusal {
 
 /** Makes an upgrade wait if this decision already starts as many upgrades as it may (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
-  return batched < observation.room ? undefined : { waitsFor: undefined, forAll: true };
+  return batched < observation.batchCapacity ? undefined : { waitsFor: undefined, forAll: true };
 }
 
 /** Returns the delay in ms before the next attempt. The delay grows with each failed attempt, up to its maximum. */

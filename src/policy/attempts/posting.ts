@@ -4,7 +4,6 @@
  *
  * Invariant: a collector has at most one unanswered request of this process.
  */
-
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
@@ -24,7 +23,7 @@ export interface PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the answer to a request has arrived. */
   noteNews(): void;
-  /** Called when a full batch has room again for more upgrades. */
+  /** Called when a full batch can take more upgrades again. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -96,7 +95,7 @@ export class Posting {
   }
 
   /** Returns how many upgrades the next decision may start. Returns 0 while more than a fifth of a batch is unsent. */
-  room(): number {
+  capacity(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
 
@@ -190,7 +189,7 @@ export class Posting {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#environment.settings;
     this.#batch = inTime ? Math.min(batchSize, this.#batch + 1) : Math.max(1, this.#batch >> 1);
-    if (!this.#moreWait || this.room() === 0) return;
+    if (!this.#moreWait || this.capacity() === 0) return;
     this.#moreWait = false;
     this.#policy.enqueue();
   }

@@ -126,7 +126,7 @@ export class ServiceBinding {
    * at a time until a request succeeds.
    * @param inFlight number of unanswered requests of this kind
    */
-  roomFor(kind: Asked, inFlight: number): number {
+  capacityFor(kind: Asked, inFlight: number): number {
     if (this.#isHeld(kind)) return 0;
     if (this.#failures[kind].error === undefined) return Infinity;
     return inFlight === 0 ? 1 : 0;

@@ -42,7 +42,7 @@ export interface Observation {
   /** Number of upgrades in the ledger whose requests are not sent yet. */
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */
-  readonly room: number;
+  readonly batchCapacity: number;
   /** Reason why no upgrade may start, as text after "waiting for"; undefined when upgrades may start. */
   readonly heldBy: string | undefined;
   /** Error that prevents the use of the service or its credentials. */

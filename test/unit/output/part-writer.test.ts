@@ -90,9 +90,9 @@ describe.each(compressions)('with $kind $level', (compression) => {
       await Promise.resolve();
       expect(taken).toBeLessThan(8 * 2 ** 20);
     }
-    const room = part.drained();
+    const drained = part.drained();
     sink.release();
-    await room;
+    await drained;
     await part.end();
     expect(sink.writtenBytes).toBeGreaterThan(0);
   });
@@ -283,10 +283,10 @@ describe('a series of parts', () => {
     for (let number = 0; number < 3; number++) series.row(rowWith({ a: number }));
     expect(series.drained()).toBeUndefined();
     series.row(rowWith({ a: 3 }));
-    const room = series.drained();
-    expect(room).toBeInstanceOf(Promise);
+    const drained = series.drained();
+    expect(drained).toBeInstanceOf(Promise);
     finish.resolve();
-    await room;
+    await drained;
     expect(series.drained()).toBeUndefined();
     series.row(rowWith({ a: 4 }));
     expect((await series.end()).map(({ rows }) => rows)).toEqual([2, 2, 1]);

@@ -108,8 +108,10 @@ describe('the order of attempts', () => {
     ]);
   });
 
-  test.each([0, 1, 2, 3])('stays the same with room for only %d', (room) => {
-    expect(posts(admitted(four(), 20 * minuteMs, { room }))).toEqual(['4', '2', '3', '1'].slice(0, room));
+  test.each([0, 1, 2, 3])('stays the same with capacity for only %d', (batchCapacity) => {
+    expect(posts(admitted(four(), 20 * minuteMs, { batchCapacity }))).toEqual(
+      ['4', '2', '3', '1'].slice(0, batchCapacity),
+    );
   });
 });
 
@@ -131,7 +133,7 @@ describe('U3: a probe', () => {
     expect(admitted(bench, 200 + graceMs).post).toEqual([]);
   });
 
-  test('needs no room, because its attempt already counts', () => {
+  test('needs no capacity, because its attempt already counts', () => {
     const bench = new PolicyBench({
       ...unknown(0),
       seenAtMs: graceMs,

@@ -63,7 +63,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ],
     ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
     ['deleted', { policy: { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } } }, 'RollingOut'],
-    ['U2: no room in the batch', { room: 0 }, 'RollingOut'],
+    ['U2: no capacity in the batch', { batchCapacity: 0 }, 'RollingOut'],
   ])('%s', (_, seen, reason) => {
     const failed = entryOf('3', endedEntry('failed'));
     const bench = new PolicyBench({ collectors: fleetOf(3), entries: [openEntry(), failed], seenAtMs: 90 * minuteMs });
@@ -163,7 +163,7 @@ describe('a new target during a rollout', () => {
       collectors: fleetOf(1),
       entries: [openEntry({ toVersion: newerVersion, state: 'intended' })],
     });
-    const decision = decided(bench, { posted: new Map([['1', { kind: 'notSent' } as const]]), room: 0 });
+    const decision = decided(bench, { posted: new Map([['1', { kind: 'notSent' } as const]]), batchCapacity: 0 });
     expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
   });
 
@@ -312,7 +312,7 @@ describe('whether a run on a directory may end', () => {
     ['in its back-off', new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] }), {}, false],
     ['nobody matched', new PolicyBench(), {}, true],
   ])('%s: %s', (_, bench, seen, settled) => {
-    expect(decided(bench, { room: 0, ...seen }).settled).toBe(settled);
+    expect(decided(bench, { batchCapacity: 0, ...seen }).settled).toBe(settled);
   });
 });
 

@@ -30,7 +30,7 @@ function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pendin
   );
   const spec = { strategy: { maxInProgress: 1_000, order: 'Name' as const, stages: [...stages] } };
   const bench = new PolicyBench({ spec, header, entries, members: { canary: ['1'] }, collectors, seenAtMs: nowMs });
-  const decision = decided(bench, { nowMs, room: 0, ...seen });
+  const decision = decided(bench, { nowMs, batchCapacity: 0, ...seen });
   return { ...decision.essentials, stages: decision.figures.stages };
 }
 

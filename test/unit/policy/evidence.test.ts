@@ -41,7 +41,7 @@ function settled(
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));
   const parts = { spec: inStages, header, entries: [known], members: { canary: ['1'] } };
   const bench = new PolicyBench({ ...parts, collectors, seenAtMs: settings.graceMs });
-  const { changes, header: next } = decided(bench, { nowMs: settings.graceMs + 1_000, room: 0, ...seen });
+  const { changes, header: next } = decided(bench, { nowMs: settings.graceMs + 1_000, batchCapacity: 0, ...seen });
   const change = changes.find(({ collectorId }) => collectorId === '1');
   const { finished, failed } = next.tally;
   return { entry: change ? change.entry : known, header: next, tally: [finished, failed] };

@@ -203,7 +203,7 @@ export function inputOf(
       messages: undefined,
       inFlight: new Set(),
       unsent: 0,
-      room: 20,
+      batchCapacity: 20,
       heldBy: undefined,
       problem: undefined,
       ledgerFull: false,

@@ -21,7 +21,7 @@ function world() {
   const clock = new VirtualClock();
   const service = new FakeUpgradeService(clock);
   const problems: LogfleetError[] = [];
-  const state = { wanted: true, generation: 3, news: 0, rooms: 0, accepted: 0, refused: 0, buildsRefused: 0 };
+  const state = { wanted: true, generation: 3, news: 0, enqueued: 0, accepted: 0, refused: 0, buildsRefused: 0 };
   const binding = {
     holdFor: (error: LogfleetError) => void problems.push(error),
     succeeded: () => void state.refused++,
@@ -30,7 +30,7 @@ function world() {
   const posting = new Posting({ clock, settings }, binding, {
     stillWanted: (_, generation) => state.wanted && generation === state.generation,
     noteNews: () => state.news++,
-    enqueue: () => state.rooms++,
+    enqueue: () => state.enqueued++,
     noteAccepted: () => state.accepted++,
   });
   return { clock, service, problems, posting, state };
@@ -145,11 +145,11 @@ describe('U2: the check right before the write', () => {
     expect([...posting.received.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
   });
 
-  test('free room is not reported if nothing waits for it', () => {
+  test('free capacity is not reported if nothing waits for it', () => {
     const { service, posting, state } = world();
     posting.post(service, { ...batch(several(1)), moreWait: false });
     service.posts[0]?.send();
-    expect(state.rooms).toBe(0);
+    expect(state.enqueued).toBe(0);
   });
 
   test('withdraws an attempt that has waited for 5 s', async () => {
@@ -198,22 +198,22 @@ describe('U2: the check right before the write', () => {
 describe('U2: batches', () => {
   test('have at most twenty attempts, and the next one starts when most of them were sent', () => {
     const { service, posting, state } = world();
-    expect(posting.room()).toBe(20);
+    expect(posting.capacity()).toBe(20);
     posting.post(service, batch(several(20)));
-    expect(posting.room()).toBe(0);
+    expect(posting.capacity()).toBe(0);
     for (const call of service.posts.slice(0, 15)) call.send();
-    expect(posting.room()).toBe(0);
-    expect(state.rooms).toBe(0);
+    expect(posting.capacity()).toBe(0);
+    expect(state.enqueued).toBe(0);
     service.posts[15]?.send();
-    expect(posting.room()).toBe(16);
-    expect(state.rooms).toBe(1);
+    expect(posting.capacity()).toBe(16);
+    expect(state.enqueued).toBe(1);
   });
 
-  test('have room again for attempts that were sent and not answered yet', () => {
+  test('have capacity again after attempts were sent, although they are not answered yet', () => {
     const { service, posting } = world();
     posting.post(service, batch(several(20)));
     for (const call of service.posts) call.send();
-    expect(posting.room()).toBe(20);
+    expect(posting.capacity()).toBe(20);
     expect(posting.inFlight.size).toBe(20);
   });
 
@@ -221,23 +221,23 @@ describe('U2: batches', () => {
     const { clock, service, posting } = world();
     posting.post(service, batch(several(2)));
     await clock.advance(settings.intentLifeMs);
-    expect(posting.room()).toBe(5);
+    expect(posting.capacity()).toBe(5);
     posting.post(service, batch(several(5, 10), clock.monotonic()));
     await clock.advance(settings.intentLifeMs);
-    expect(posting.room()).toBe(1);
+    expect(posting.capacity()).toBe(1);
   });
 
   test('grow by one with each attempt that was sent in time, up to twenty again', async () => {
     const { clock, service, posting } = world();
     posting.post(service, batch(several(1)));
     await clock.advance(settings.intentLifeMs);
-    expect(posting.room()).toBe(10);
+    expect(posting.capacity()).toBe(10);
     posting.post(service, batch(several(4, 10), clock.monotonic()));
     for (const call of service.posts.slice(1)) call.send();
-    expect(posting.room()).toBe(14);
+    expect(posting.capacity()).toBe(14);
     posting.post(service, batch(several(10, 20), clock.monotonic()));
     for (const call of service.posts.slice(5)) call.send();
-    expect(posting.room()).toBe(20);
+    expect(posting.capacity()).toBe(20);
   });
 
   test('count a write that is repeated once', () => {
@@ -245,7 +245,7 @@ describe('U2: batches', () => {
     posting.post(service, batch(several(1)));
     service.posts[0]?.send();
     service.posts[0]?.send();
-    expect(posting.room()).toBe(20);
+    expect(posting.capacity()).toBe(20);
   });
 });
 

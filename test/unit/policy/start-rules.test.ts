@@ -173,7 +173,7 @@ describe('for one collector', () => {
       },
     ],
     [
-      'room in maxInProgress, like all later collectors',
+      'capacity in maxInProgress, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { seen: { policy: { spec: one } }, pending: oneOpen() }),
       {
@@ -182,15 +182,15 @@ describe('for one collector', () => {
       },
     ],
     [
-      'U1: room in the ledger, like all later collectors',
+      'U1: capacity in the ledger, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
       { waitsFor: 'a running upgrade to end, because a policy may have at most 1 upgrade in progress', forAll: true },
     ],
     [
-      'U2: room in the batch for a short time, like all later collectors',
+      'U2: capacity in the batch for a short time, like all later collectors',
       { id: '1', because: 'pending' },
-      line(0, 0, { seen: { room: 3 }, batched: 3 }),
+      line(0, 0, { seen: { batchCapacity: 3 }, batched: 3 }),
       { waitsFor: undefined, forAll: true },
     ],
   ])('it waits for %s', (_, candidate, among, refusal) => {

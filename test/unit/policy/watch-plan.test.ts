@@ -137,7 +137,7 @@ describe('when the duration of upgrades is known', () => {
     expect(pages).toEqual(new Map([[1, 100 + typicalMs]]));
   });
 
-  test('and much shorter while collectors wait for room', () => {
+  test('and much shorter while collectors wait for capacity', () => {
     const entries = [...accepted(100, '10', '11'), ...accepted(20_000, '12')];
     const { pages } = plan(entries, 10_000 + typicalMs, { pressed: true });
     expect(pages).toEqual(new Map([[1, 100 + typicalMs]]));

@@ -178,12 +178,12 @@ describe('a rollout in stages', () => {
     [60, 10],
     [80, 30],
     [120, 38],
-  ])('has a line and a bar for each stage in %d columns', (width, room) => {
+  ])('has a line and a bar for each stage in %d columns', (width, columns) => {
     const lines = renderFleet(staged, { width, colour: false });
     const start = lines.indexOf('Stages');
     const bars = lines.slice(start + 1, start + 4).map((line) => /\[(.*)\]/.exec(line)?.[1] ?? '');
-    expect(bars.map(({ length }) => length)).toEqual([room, room, room]);
-    expect(bars).toEqual(['█'.repeat(room), `${'█'.repeat(room - 1)}×`, expect.stringMatching(/^█+░+$/)]);
+    expect(bars.map(({ length }) => length)).toEqual([columns, columns, columns]);
+    expect(bars).toEqual(['█'.repeat(columns), `${'█'.repeat(columns - 1)}×`, expect.stringMatching(/^█+░+$/)]);
     expect(lines.slice(start, start + 5).map((line) => line.replace(/\[.*\]/, '[]'))).toEqual([
       'Stages',
       '  canary  Completed          []  2/2',

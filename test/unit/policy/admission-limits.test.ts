@@ -55,14 +55,14 @@ describe('the number of upgrades in flight', () => {
     expect(admitted(bench, 0).post).toHaveLength(3);
   });
 
-  test('U2: is limited by the free room of a batch', () => {
+  test('U2: is limited by the capacity of a batch', () => {
     const bench = new PolicyBench({ collectors: fleetOf(100) });
-    const admission = admitted(bench, 0, { room: 20 });
+    const admission = admitted(bench, 0, { batchCapacity: 20 });
     expect(admission.post).toHaveLength(20);
     expect(admission.pressed).toBe(false);
   });
 
-  test('collectors wait for room only when all of it is used', () => {
+  test('collectors wait for capacity only when all of it is used', () => {
     const strategy = { maxInProgress: 2, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });
     expect(admitted(bench, 0)).toMatchObject({ pressed: false });
