@@ -1,8 +1,11 @@
-/** Entry of the process: runs the command line and ends with its exit status. `bin/logfleet.js` finds a Node that can run this file. */
+/**
+ * Entry point: runs the command line and exits with its exit status. `bin/logfleet.js` finds a Node that can run this
+ * file.
+ */
 import { enableCompileCache } from 'node:module';
 import { inPackage } from './cli/command/package-folder.ts';
 
-// Stores compiled code on disk, so that later starts are faster. If the folder is not writable, the code is not stored.
+// Stores compiled code on disk to make later starts faster. A folder that is not writable causes no error.
 enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

@@ -2,8 +2,8 @@
  * Accounts of the log service. An account is a client and a request budget for the credentials in a Secret. Secrets
  * with equal content share one client.
  *
- * Invariant: `resolve` returns the same `Account` while the Secret does not change. Callers report rejected credentials
- * (401) to `unauthorized`.
+ * While a Secret does not change, `resolve` returns the same `Account`. When the service rejects credentials (401), the
+ * caller must call `unauthorized`.
  */
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { getOrAdd } from '../base/get-or-add.ts';
@@ -25,8 +25,8 @@ import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
-   * Identity of the service: its normalised base URL. A ledger contains this URL, so that a ledger of another service
-   * is noticed (U1).
+   * Identity of the service: its normalised base URL. Each ledger contains this URL, so logfleet recognizes a ledger
+   * that belongs to another service (U1).
    */
   readonly serviceId: string;
   /**
@@ -41,19 +41,17 @@ export interface Account {
   readonly requestsPerSecond: number;
   /** Identity of the user. The service's rate limits apply to each user. */
   readonly user: string;
-  /** Digest that does not reveal the credentials. */
+  /** Digest of the credentials. It does not reveal them. */
   readonly fingerprint: string;
 }
 
-/** Time in ms for which the content of a Secret is used before the Secret is read again. */
+/** Maximum age in ms of a Secret's content. Older content is read again. */
 const secretMaxAgeMs = 60_000;
-/**
- * Time in ms after which an unused Secret is forgotten. Its client is closed if no other Secret uses the same client.
- */
+/** After this time in ms, an unused Secret is forgotten. Its client is closed unless another Secret uses it. */
 const idleMs = hourMs;
 /**
- * A rejected key is used again after a delay. If the service rejects it again within this time in ms, the next delay is
- * longer.
+ * After a delay, a rejected key is used again. If the service rejects the key again within this time in ms, the next
+ * delay is longer.
  */
 const recheckMs = 60_000;
 
@@ -62,9 +60,7 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly connect: Connect;
   /** Leadership of this process. Only the leader sends requests (L1). */
   readonly leadership: Leadership;
-  /**
-   * Shares of the users' request limits that are reserved for worker pods (B8). The operator does not use these shares.
-   */
+  /** The part of each user's request limits that worker pods use (B8). The operator does not use this part. */
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
@@ -94,13 +90,13 @@ interface SecretEntry {
   readAtMs: number;
   usedAtMs: number;
   /**
-   * Monotonic time in ms at which this process learned that the stored content may be outdated. Undefined while the
-   * stored content is current.
+   * Monotonic time in ms at which this process learned that the stored content may be outdated. Undefined while
+   * the stored content is current.
    */
   staleAtMs: number | undefined;
   /**
-   * Value of `AwaitedSecrets.changes` before the last read of this Secret. If the property has another value now, the
-   * Secret is read again, because it may have changed.
+   * Value of `AwaitedSecrets.changes` before the last read of this Secret. If `changes` has increased since then, this
+   * Secret may have changed and is read again.
    */
   changes: number;
   reading: Promise<Shared> | undefined;
@@ -112,10 +108,7 @@ export class Accounts {
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /**
-   * Errors that were already passed to `unauthorized`. A second report of the same error does not make the delay
-   * longer.
-   */
+  /** Errors that were already passed to `unauthorized`. A second report of the same error is ignored. */
   readonly #reported = new WeakSet<LogfleetError>();
   /**
    * Clients whose credentials are no longer in any Secret. They are kept until their requests have ended, because a
@@ -164,7 +157,7 @@ export class Accounts {
     const nowMs = this.#options.clock.monotonic();
     entry.staleAtMs = nowMs;
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
-    // Several requests may have been in flight when the service rejected the key. All these rejections count as one.
+    // Several requests may have been in flight when the service rejected the key. Their rejections count as one.
     if (nowMs < untilMs) return shown;
     // The count grows only if the key is rejected again soon after the delay. A later rejection starts a new count,
     // because the service has accepted the key in between.
@@ -174,8 +167,8 @@ export class Accounts {
   }
 
   /**
-   * Milliseconds until the rejected access key of this Secret may be sent again. Infinity if the key is not rejected
-   * now.
+   * Returns the time in ms until the rejected access key of this Secret may be sent again. Returns Infinity if the key
+   * is not rejected now.
    */
   refusedForMs(key: ResourceKey): number {
     const { untilMs = 0 } = this.#entries.get(keyText(key))?.shared?.refusal ?? {};
@@ -191,12 +184,12 @@ export class Accounts {
     if (entry?.shared && refusal) entry.shared.refusal = { ...refusal, untilMs: Math.min(refusal.untilMs, nowMs) };
   }
 
-  /** Request limits of the user, including the limits that workers use (B8). */
+  /** Returns the user's request limits, including the part that workers use (B8). */
   limitsOf(account: Account): RequestLimits {
     return this.#budgets.limitsOf(account.user);
   }
 
-  /** Returns whether the user's requests in flight are within the request limits that the operator may use now. */
+  /** Returns whether the user's requests in flight stay within the operator's current request limits. */
   isWithinLimits(account: Account): boolean {
     return this.#budgets.isWithinLimits(account.user);
   }

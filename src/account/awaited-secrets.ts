@@ -18,7 +18,9 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
-/** Time in ms for which a read of a Secret is reused, and interval between reads while resources wait for a change. */
+/**
+ * Maximum age in ms of a result that is reused. While resources wait for a change, Secrets are read at this interval.
+ */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
@@ -67,7 +69,7 @@ export class AwaitedSecrets {
 
   /**
    * Returns the content of a Secret, or undefined if the Secret does not exist. Rejects if the Secret cannot be read.
-   * Returns the result of an earlier read only if that read began after `sentAfterMs` (monotonic time).
+   * An earlier result is reused only if its read began after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -77,8 +79,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of changes that were noticed in any Secret so far. Get this number before you read Secrets, and pass it to
-   * `wait`. `wait` then also notices changes that happened after the read.
+   * Number of changes of Secrets that this process has noticed so far. Get this number before you read Secrets, and
+   * pass it to `wait`. Then `wait` also notices changes between the read and the call of `wait`.
    */
   get changes(): number {
     return this.#changes;
@@ -86,8 +88,8 @@ export class AwaitedSecrets {
 
   /**
    * Calls `wake` once when one of these Secrets changes. Calls `wake` immediately if any Secret has changed since the
-   * caller got `changes`. Each call replaces the earlier wait of the same resource, so an empty list only ends that
-   * wait.
+   * caller got `changes`. Each call replaces the earlier wait of the same resource. A call with an empty list only ends
+   * the earlier wait.
    * @param changes value of the property `changes` before the caller read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
@@ -100,7 +102,7 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // Stores a placeholder if the content of the Secret is unknown. The next read then counts as a change.
+      // If the content of the Secret is unknown, stores a placeholder. Then the next read counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -139,8 +141,8 @@ export class AwaitedSecrets {
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // The result of a failed read is removed if the error is temporary, so that the next caller reads the Secret
-        // again. An error that a user must fix is returned to all callers for five seconds.
+        // A temporary error is not reused, so the next caller reads the Secret again. An error that a user must fix is
+        // returned to all callers for five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },

@@ -1,8 +1,6 @@
 /**
- * Request budgets, one for each user, because the service counts requests per user. If Secrets of a user set different
- * limits, the smallest applies.
- *
- * Invariant: a budget is kept while the user may have requests in flight.
+ * Request budgets, one for each user, because the service counts requests per user. If the Secrets of a user set
+ * different limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
  */
 
 import { createHash } from 'node:crypto';
@@ -34,9 +32,7 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /**
-   * Shares of the users' request limits that are reserved for worker pods (B8). The operator does not use these shares.
-   */
+  /** The part of each user's request limits that worker pods use (B8). The operator does not use this part. */
   readonly shares?: WorkerShares;
   /** Request limits of this process. Default: the limits of the service. */
   readonly limits?: RequestLimits;
@@ -60,10 +56,10 @@ export class Budgets {
   }
 
   /**
-   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Removes the budgets of users
-   * that have no Secret and no requests in flight.
+   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Removes the budget of a user
+   * without a Secret and without requests in flight.
    * @param leaving credentials that are no longer in any Secret, but still have requests in flight; their limits apply
-   * only if no Secret of the user is left
+   * only if the user has no other Secret
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [id, budget] of this.#users) {
@@ -75,14 +71,14 @@ export class Budgets {
   }
 
   /**
-   * Smallest request limits that the user's Secrets set. The requests of the user's workers also count against these
-   * limits.
+   * Returns the smallest request limits that the user's Secrets set. Requests of the user's workers also count against
+   * these limits.
    */
   limitsOf(user: string): RequestLimits {
     return this.#users.get(user)?.limits ?? serviceLimits;
   }
 
-  /** Returns whether the user's requests in flight are within the limits of this process. */
+  /** Returns whether the user's requests in flight stay within the limits of this process. */
   isWithinLimits(user: string): boolean {
     return this.#users.get(user)?.budget.isWithinLimits() ?? true;
   }
@@ -122,16 +118,15 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // The limit of every access key of the user is reduced, although each worker uses only one key. The operator does
-      // not know which key a worker uses.
+      // Reduces the limit of every access key of the user, because the operator does not know which key a worker uses.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
 }
 
 /**
- * Returns the identity of a user: a digest of the host name of the service and of the user's name. A corrected path in
- * the URL keeps the identity.
+ * Returns the identity of a user: a digest of the service's host name and the user's name. A change of the path in the
+ * URL does not change the identity.
  */
 export function userIdOf({ serviceId, user }: { readonly serviceId: string; readonly user: string }): string {
   const name = `${new URL(serviceId).host} ${user}`;
@@ -152,8 +147,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the leadership immediately. Otherwise `sinceMs` would be the time of the first request, not the time at
-    // which the leadership began.
+    // Reads the leadership immediately. Otherwise `sinceMs` would be the time of the first request, not the start of
+    // the leadership.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

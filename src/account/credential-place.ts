@@ -9,7 +9,7 @@ const andList = new Intl.ListFormat('en-GB');
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** Secret that contains the credentials, or that environment variables replace. */
+  /** Secret with the credentials. Environment variables may replace this Secret. */
   readonly key: ResourceKey;
 }
 
@@ -30,12 +30,12 @@ const variableNames: SettingNames = {
     'give the operator a user of its own, or use a Secret with requestsPerSecond instead of the LOGFLEET_ variables',
 };
 
-/** Names of the connection settings in messages: keys of a Secret, or environment variables. */
+/** Returns the names that messages use for the connection settings: keys of a Secret, or environment variables. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }
 
-/** Returns how a message names a key of the credentials. */
+/** Returns the name that messages use for one setting of the credentials. */
 export function nameOf({ kind, key }: CredentialPlace, member: CredentialMember): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;

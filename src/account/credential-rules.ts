@@ -1,8 +1,4 @@
-/**
- * Rules for the keys of a Secret with credentials.
- *
- * Invariant: no message contains a secret value.
- */
+/** Rules for the keys of a Secret with credentials. No message contains a secret value. */
 import { X509Certificate } from 'node:crypto';
 import type { Explanation } from '../api/finding.ts';
 import { SecretText } from '../base/secret-text.ts';

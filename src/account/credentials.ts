@@ -14,7 +14,7 @@ export interface Credentials {
   readonly accessKey: SecretText;
   readonly caCertificates: string | undefined;
   readonly allowedHosts: readonly string[];
-  /** User of the service; by default the access id. The service's rate limit applies to each user. */
+  /** User of the service. Default: the access ID. The service's rate limit applies to each user. */
   readonly user: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;

@@ -19,8 +19,8 @@ const maxWorkers = 4;
  */
 const minConcurrent = 2;
 /**
- * Number of steps that stand for one request per second. Request rates are stored as whole numbers of steps, which
- * avoids rounding errors.
+ * Number of steps in one request per second. Request rates are stored as whole numbers of steps to avoid rounding
+ * errors.
  */
 const stepsPerRequest = 1_000;
 
@@ -48,19 +48,19 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
   return { workers, share };
 }
 
-/** Returns the request limits that remain for the operator after the shares of the workers are subtracted. */
+/** Returns the operator's request limits: the user's limits minus the shares of the workers. */
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
   const { steps, concurrent } = freeOf(limits, shares);
-  // The limits that running workers use may exceed the user's new limits, because a user can lower the limits while
-  // Jobs run. The operator therefore always keeps a minimum for itself.
+  // A user can lower the limits while Jobs run, so running workers may use more than the new limits. The operator
+  // always keeps a minimum for itself.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
   };
 }
 
-/** Returns the request limits that workers with these shares do not use. The results may be negative. */
+/** Returns the request limits minus these shares. The results may be negative. */
 function freeOf(limits: RequestLimits, shares: readonly HeldShare[]) {
   let steps = stepsOf(limits.requestsPerSecond);
   let concurrent = limits.maxConcurrentRequests;
@@ -85,8 +85,8 @@ export interface HeldShare {
 }
 
 /**
- * Time in ms for which the request limits of a deleted Job stay reserved. Kubernetes may still start one of the Job's
- * pods during this time.
+ * After a Job is deleted, its request limits stay reserved for this time in ms, because Kubernetes may still start one
+ * of its pods.
  */
 const lingerMs = 60_000;
 
@@ -95,7 +95,7 @@ interface Entry {
   /** True until the Job is observed. */
   isReserved: boolean;
   /**
-   * Monotonic time in ms at which the operator noticed that the Job has ended or was deleted. Undefined while the Job
+   * Monotonic time in ms at which the operator noticed the end or deletion of the Job. Undefined while the Job
    * runs.
    */
   goneAtMs: number | undefined;
@@ -117,8 +117,8 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if too much of the
-   * user's limits is in use, or if pods of an earlier Job with the same name may still run.
+   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if the free part of the
+   * user's limits is too small, or if pods of an earlier Job with the same name may still run.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);
@@ -165,13 +165,13 @@ export class WorkerShares {
     return nextMs;
   }
 
-  /** Shares that workers of a user hold. */
+  /** Returns the shares that the workers of a user use. */
   of(user: string): readonly HeldShare[] {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);
   }
 }
 
-/** Returns whether the operator keeps enough of the request limits for itself if workers use these shares. */
+/** Returns whether enough of the request limits remains for the operator if workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const { steps, concurrent } = freeOf(limits, shares);
   return steps >= stepsOf(operatorMinimum.requestsPerSecond) && concurrent >= operatorMinimum.maxConcurrentRequests;

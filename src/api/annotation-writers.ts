@@ -1,4 +1,6 @@
-/** Reads writer and time of logfleet's annotations from `metadata.managedFields`, for the history of a rollout. */
+/**
+ * Reads who wrote logfleet's annotations, and when, from `metadata.managedFields`. The history of a rollout shows both.
+ */
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
@@ -17,8 +19,8 @@ export interface ManagedFields {
 }
 
 /**
- * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, returns the one that
- * wrote it first.
+ * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, the first writer
+ * counts.
  */
 export function readAnnotationWriters(managedFields: readonly ManagedFields[] = []): AnnotationWriters | undefined {
   const writers: Record<string, AnnotationWriter> = {};

@@ -1,8 +1,7 @@
 /**
  * Annotations with which a user acts on a resource. They are not fields of the spec, because a GitOps tool would undo a
- * change of the spec.
- *
- * An annotation about a rollout contains the id of the rollout, so it has no effect on the next rollout.
+ * change of the spec. An annotation that acts on a rollout contains the id of the rollout, so it has no effect on later
+ * rollouts.
  */
 export const annotations = {
   /** Pauses a resource if the value is `"true"`: no new work starts. */
@@ -27,8 +26,8 @@ export interface Approval {
 export interface RolloutRequest {
   readonly rolloutId: string;
   /**
-   * Text after the id of the rollout in the annotation's value. Users change this text to repeat a request, because an
-   * unchanged annotation has no effect. May be empty.
+   * Text after the id of the rollout in the annotation's value; may be empty. Users change this text to repeat a
+   * request, because an unchanged annotation has no effect.
    */
   readonly suffix: string;
 }
@@ -38,7 +37,7 @@ const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Form of a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of the suffix of a request. It is limited because the status stores the suffix. */
+/** Maximum length of a request's suffix, because the status stores the suffix. */
 const maxSuffixLength = 64;
 
 /** Parses the annotation `approve`. Returns undefined if the value is invalid. */

@@ -19,8 +19,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. Paths for which `skip`
- * returns true are not checked.
+ * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. A path is not checked if
+ * `skip` returns true for the path.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -50,7 +50,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items have no previous value, because a new item of an `atomic` list cannot be matched with an old item.
+    // Items have no previous value: items of an `atomic` list have no identity, so old and new items cannot be matched.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -102,7 +102,7 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
   try {
     return program({ self, oldSelf }) === true;
   } catch (error) {
-    // As in an API server, a rule whose evaluation fails counts as violated.
+    // If the evaluation of a rule fails, the rule counts as violated, as in an API server.
     if (error instanceof Error) return false;
     throw error;
   }

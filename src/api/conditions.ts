@@ -16,7 +16,8 @@ export type { Condition };
 /**
  * Types of conditions, in the order in which a status lists them.
  *
- * - `Ready`: always present. True: the spec is fulfilled. False: not yet, or a user must act. Unknown: paused.
+ * - `Ready`: always present. True: the spec is fulfilled. False: the spec is not fulfilled yet, or a user must act.
+ *   Unknown: the resource is paused.
  * - `Reconciling`: logfleet is working, or waits for an event that needs no user.
  * - `Stalled`: a user must act. Never together with `Reconciling`.
  * - `Outage`: a dependency has not worked for ten minutes. logfleet keeps retrying.
@@ -57,9 +58,9 @@ export const reasons = {
   scheduleEnded: 'ScheduleEnded',
 
   // Reasons with Ready=False and Reconciling=True: logfleet is working or waiting.
-  /** Collectors are being upgraded, or will be. */
+  /** Collectors are being upgraded, or upgrades will start. */
   rollingOut: 'RollingOut',
-  /** The policy only observes (`mode: Observe`), although some collectors do not run the target version. */
+  /** Some collectors do not run the target version, but the policy starts no upgrades (`mode: Observe`). */
   observing: 'Observing',
   /** A user must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
@@ -79,7 +80,7 @@ export const reasons = {
   progressing: 'Progressing',
   /** A schedule is exporting past time ranges. */
   backfilling: 'Backfilling',
-  /** Search jobs of an export are running, or will be. */
+  /** Search jobs of an export are running, or will start. */
   exporting: 'Exporting',
   /** All data that is older than `settleDelay` is exported. The export waits until newer data is old enough (E11). */
   waitingToSettle: 'WaitingToSettle',
@@ -103,7 +104,7 @@ export const reasons = {
   requestBudgetFull: 'RequestBudgetFull',
   /** The log service answers 429, because other clients send requests as the same user. */
   rateLimited: 'RateLimited',
-  /** The log service does not know an upgrade task. */
+  /** The log service has no upgrade task with the requested id. */
   taskNotFound: 'TaskNotFound',
   /** The log service refuses to upgrade one collector. */
   collectorRefused: 'CollectorRefused',
@@ -122,18 +123,18 @@ export const reasons = {
   jobLost: 'JobLost',
   jobCancelled: 'JobCancelled',
   jobClosed: 'JobClosed',
-  /** The log service counts more results than it returns. */
+  /** The log service reports more results than it returns. */
   resultsMissing: 'ResultsMissing',
   /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** The log service runs its maximum number of search jobs, and none of them ends. */
+  /** The log service runs its maximum number of search jobs, and none of them has ended for a long time. */
   jobsExhausted: 'JobsExhausted',
-  /** The destination accepted data too slowly, so the download of a page was stopped. */
+  /** The destination accepted data too slowly, so logfleet stopped the download of a page. */
   destinationSlow: 'DestinationSlow',
   /** Unexpected error. logfleet retries. */
   internalError: 'InternalError',
 
-  // The following reasons have Ready=False and Stalled=True, because a user must act.
+  // Reasons with Ready=False and Stalled=True: a user must act.
   /** Runs of a schedule failed. Only a user can start them again, for example with `logfleet retry`. */
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
@@ -160,9 +161,9 @@ export const reasons = {
   collectorsRefused: 'CollectorsRefused',
   /** The log service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** The ledger cannot be stored: an object or file with its name belongs to someone else. */
+  /** The ledger cannot be stored, because another program owns an object or file with the ledger's name. */
   ledgerForeign: 'LedgerForeign',
-  /** The ledger (stored rollout state) is damaged or was changed by someone else. */
+  /** The ledger (stored rollout state) is damaged, or another program has changed it. */
   ledgerUnreadable: 'LedgerUnreadable',
   /**
    * The status shows a rollout, but the rollout's ledger is missing. The operator may lack the right to read the

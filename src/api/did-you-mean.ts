@@ -1,5 +1,3 @@
-/** Suggestions for misspelt names. */
-
 /** Returns the known name that is most similar to `written`, if it may be a typing error. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const rated = known.map((name) => ({ name, distance: editDistance(written, name) }));
@@ -15,8 +13,8 @@ export function suggestion(written: string, known: readonly string[], otherwise:
 }
 
 /**
- * Maximum number of changed letters between a misspelt name and the meant name. It is less than 4, so that
- * `ServiceExport`, which is 4 changes away, does not count as a misspelt `SearchExport`.
+ * Maximum number of changed letters in a misspelt name. It is less than 4, because `ServiceExport` differs from
+ * `SearchExport` by 4 letters, but is not a misspelt `SearchExport`.
  */
 const longestDistance = 3;
 
@@ -27,7 +25,7 @@ export function resembles(written: string, name: string): boolean {
 }
 
 /**
- * Maximum length in characters of a text that is compared with known names. A longer text is not similar to any name.
+ * Maximum length in characters of a text that is compared with known names. A longer text counts as similar to no name.
  */
 const longestCompared = 64;
 

@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExport that neither schema nor CEL can express. They expect a spec that schema and CEL accept, and
- * to which no defaults were added.
+ * Checks of a SearchExport that neither schema nor CEL can express. They expect a spec without added defaults that
+ * schema and CEL accept.
  */
 
 import { parseDuration } from '../base/duration.ts';
@@ -29,7 +29,7 @@ type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Maximum delay in ms with which log messages usually arrive at the log service. */
+/** Usual maximum delay in ms until a log message arrives at the log service. */
 const usualDelayMs = 60_000;
 /**
  * Minimum useful value of `ttlSecondsAfterFinished`. With a smaller value, the export is deleted before anyone can read
@@ -49,7 +49,7 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
-/** Returns errors of an export's time range. The time range is checked even if other fields have errors. */
+/** Returns errors of an export's time range. This check runs even if other fields have errors. */
 export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
@@ -79,12 +79,12 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
     yield warning(['spec', 'timeRange', 'from'], 'Risky', {
-      problem: `the start of the time range is in the future, so no search starts before ${isoText(fromMs)}`,
+      problem: `the time range starts in the future, so no search starts before ${isoText(fromMs)}`,
       remedy: 'write an earlier time unless this is intended',
     });
   } else if (toMs > wallMs) {
     yield warning(['spec', 'timeRange', 'to'], 'Risky', {
-      problem: `the end of the time range is in the future, so the export cannot complete before ${isoText(settledMs)}`,
+      problem: `the time range ends in the future, so the export cannot complete before ${isoText(settledMs)}`,
       remedy: 'write an earlier time unless this is intended',
     });
   }
@@ -148,7 +148,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   for (const [index, field] of (fields ?? []).entries()) {
     if (fields?.indexOf(field) !== index) {
       yield warning([...path, index], 'Duplicate', {
-        problem: `${JSON.stringify(field)} is listed twice, but is written only once`,
+        problem: `${JSON.stringify(field)} is listed twice, but the files contain it only once`,
         remedy: 'write it once',
       });
     } else if (field.trim() !== field) {
@@ -160,7 +160,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   }
 }
 
-/** Returns warnings about settings without effect, or with a surprising effect, in a Kubernetes Job. */
+/** Returns warnings about settings that have no effect, or a surprising effect, if a Kubernetes Job runs the export. */
 function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenSpec): Generator<Finding> {
   if (execution?.mode !== 'Job') return;
   const path = ['spec', 'execution', 'job', 'serviceAccountName'];
@@ -190,7 +190,8 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /**
- * Returns whether the export needs ambient credentials, because the destination is an object store and names no Secret.
+ * Returns whether the export needs ambient credentials (those of the operator or pod). It needs them if the destination
+ * is an object store without a Secret.
  */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
@@ -254,8 +255,8 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Without path-style addresses, requests go to the host `BUCKET.HOST`. No such host exists if `HOST` is `localhost`
-  // or a Service of the cluster.
+  // Without path-style addresses, requests go to the host `BUCKET.HOST`. This host does not exist if `HOST` is
+  // `localhost` or a Service of the cluster.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `requests would go to the host ${bucket}.${url.hostname}, which does not exist in a cluster`,

@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExportSchedule that neither schema nor CEL can express, for the schedule and its runs. They expect
- * a spec that schema and CEL accept, and to which no defaults were added.
+ * Checks of a SearchExportSchedule and of its runs that neither schema nor CEL can express. They expect a spec without
+ * added defaults that schema and CEL accept.
  */
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -14,7 +14,10 @@ type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> &
   readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
 };
 
-/** Returns start and end of a schedule in ms, or the error in them. Defaults are 0 and the end of the year 9999. */
+/**
+ * Returns the start and end of a schedule in ms, or the error in these fields. Default start: 0. Default end: the end
+ * of the year 9999.
+ */
 export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
   const range = readTimeRange({
     from: startTime ?? earliestTime,

@@ -34,10 +34,10 @@ export interface Finding {
   /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Part of the field that is wrong: its name (`key`) or its value (`value`). */
+  /** Wrong part of the field: its name (`key`) or its value (`value`). */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
-  /** Says what is wrong, such as `must be a number`. Messages show this text after the field's name. */
+  /** What is wrong, such as `must be a number`. Messages show this text after the field's name. */
   readonly problem: string;
   /** How to fix the problem, such as `write 1 or more`. */
   readonly remedy: string;

@@ -1,4 +1,4 @@
-/** Reads JSON files that users may have edited. A file with wrong fields is rejected completely. */
+/** Reads JSON files that users may have edited. A file with a wrong field is rejected. */
 import { Ajv } from 'ajv';
 import { recordOfJson } from '../base/record.ts';
 
@@ -18,7 +18,7 @@ export function objectOf(properties: Readonly<Record<string, object>>, optional:
   return { type: 'object', properties, required };
 }
 
-/** Returns a function that parses JSON text. The function returns undefined if the text does not match the schema. */
+/** Returns a function that parses JSON text. This function returns undefined if the text does not match the schema. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content = '') => {

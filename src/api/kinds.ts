@@ -1,4 +1,4 @@
-/** Kinds of the resources that users write. A table of all kinds does not compile if it lacks a kind. */
+/** The kinds of resources that users write. A table by kind does not compile if a kind is missing from it. */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
@@ -6,8 +6,8 @@ import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './gen
 
 export interface AnnotationWriter {
   /**
-   * Name of the user who wrote the annotation: the field manager in a cluster, or the operating-system user in a
-   * directory. Undefined if unknown.
+   * Name of the writer: the field manager in a cluster, or the operating-system user in a directory. Undefined if
+   * unknown.
    */
   readonly by: string | undefined;
   /** Time in ms at which the user wrote the annotation. Undefined if unknown. */
@@ -28,7 +28,7 @@ export interface ObjectMeta {
   readonly annotations: Readonly<Record<string, string>>;
   /** Writer and time of each logfleet annotation. */
   readonly annotationWriters?: AnnotationWriters;
-  /** logfleet resource for which the operator created this resource. Absent if a user created this resource. */
+  /** The logfleet resource for which the operator created this resource. Absent if a user created it. */
   readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };
 }
 

@@ -13,10 +13,10 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet copies to the resources that it creates. An API server would report
- * errors only when these resources are created.
+ * Checks labels and annotations that logfleet copies to new resources. Without this check, the API server would report
+ * their errors only when logfleet creates the resources.
  *
- * @param path path of the field that contains `labels` and `annotations`
+ * @param path path of the field with `labels` and `annotations`
  * @param kind kind of the created resources; undefined if it is not a kind of logfleet
  */
 export function* checkCopiedMetadata(path: JsonPath, metadata: unknown, kind?: KindName): Generator<Finding> {

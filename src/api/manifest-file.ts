@@ -1,8 +1,7 @@
 /**
- * Parses a manifest file (YAML or JSON) into documents of plain data with positions. Reads YAML like Kubernetes' tools:
- * version 1.1, without timestamps and base-60 numbers.
- *
- * Any text is safe input: size, aliases and nesting are bounded.
+ * Parses a manifest file (YAML or JSON) into documents. A document contains plain data and the position of each value.
+ * Reads YAML like Kubernetes' tools: version 1.1, without timestamps and base-60 numbers. Any text is safe input,
+ * because size, aliases and nesting are limited.
  */
 import {
   type Document,
@@ -56,7 +55,10 @@ const maxProblems = 100;
 /** Maximum number of nodes to which the aliases of an anchor may expand. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
-const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
+const nestedTooDeeply: Explanation = {
+  problem: 'the values in the file are nested too deeply',
+  remedy: 'write a flatter one',
+};
 
 /**
  * Decodes a manifest file in UTF-8, or UTF-16 with a byte order mark (PowerShell 5). Returns a problem for other
@@ -88,7 +90,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** Forms of YAML text that Kubernetes' tools reject, each with the problem and the remedy that users read. */
+/** Forms of YAML text that Kubernetes' tools reject, each with a problem and a remedy for users. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
@@ -99,7 +101,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
-/** Returns why a text cannot be parsed, for example because it is too large. Undefined if the text can be parsed. */
+/** Returns why a text cannot be parsed, for example because it is too large. Returns undefined if it can be parsed. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
     return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');
@@ -109,7 +111,7 @@ function refusalOf(text: string): TextProblem | undefined {
   }
   const bounds = [
     [/^(?:---|\.\.\.)/gm, maxDocuments, 'documents'],
-    [partForm, maxParts, 'lines, members and items'],
+    [partForm, maxParts, 'lines, fields and items'],
   ] as const;
   for (const [form, limit, things] of bounds) {
     if ((text.match(form)?.length ?? 0) <= limit) continue;
@@ -139,7 +141,7 @@ function parseDocuments(text: string): ManifestFile {
       const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
-      // Only an alias causes this error: the alias has no anchor, or it expands to too many nodes.
+      // Only an alias causes this error: it has no anchor, or it expands to too many nodes.
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
@@ -148,7 +150,7 @@ function parseDocuments(text: string): ManifestFile {
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
 }
 
-/** Problem of a YAML document. `offset` is the index of the character in the file at which the problem begins. */
+/** Problem of a YAML document. `offset` is the index of the problem's first character in the file. */
 type DocumentProblem = Explanation & { readonly offset: number };
 
 /**
@@ -159,14 +161,14 @@ function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentPro
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
   const repeated = repeatedKey(parsed);
   if (repeated !== undefined)
-    return [{ offset: repeated, problem: 'this member occurs twice', remedy: 'write it once' }];
+    return [{ offset: repeated, problem: 'this field occurs twice', remedy: 'write it once' }];
   const isJson = text.trimStart().startsWith('{');
   const escaped = isJson ? undefined : firstOffset(parsed, (node) => hasJsonEscape(node, text));
   if (escaped === undefined) return [];
   return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'write the character itself' }];
 }
 
-/** Returns the offset of the first wanted YAML node. */
+/** Returns the offset of the first YAML node for which `isWanted` returns true. */
 function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -189,7 +191,9 @@ function firstDanglingAlias(parsed: Document.Parsed): number | undefined {
   });
 }
 
-/** Returns the offset of the first duplicate key. The YAML parser's own check takes quadratic time. */
+/**
+ * Returns the offset of the first duplicate key. It replaces the YAML parser's own check, which takes quadratic time.
+ */
 function repeatedKey(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -230,8 +234,8 @@ const unknownToKubernetes = new Set(
 );
 
 /**
- * Matches a number with an exponent, such as `1e2`. Does not match `e2`, which is a string because no digit precedes
- * the exponent.
+ * Matches a number with an exponent, such as `1e2`. A text without a digit before the exponent, such as `e2`, is a
+ * string.
  */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
@@ -262,7 +266,7 @@ function kubernetesTags(tags: Tags): Tags {
 }
 
 /**
- * Returns the tag of the merge key `<<`. As in Kubernetes' tools, a merged member replaces a former member with the
+ * Returns the tag of the merge key `<<`. As in Kubernetes' tools, a merged field replaces an earlier field with the
  * same name.
  */
 function mergeInOrder(tag: ScalarTag): ScalarTag {
@@ -290,7 +294,7 @@ function setMember(mapping: unknown, name: unknown, value: unknown): void {
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
   if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
   if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
-  // The parser reports a missing closing quote at the end of the file, but users need the place of the opening quote.
+  // The parser reports a missing closing quote at the end of the file. Users need the position of the opening quote.
   const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)

@@ -17,7 +17,7 @@ export interface SourceFile {
 }
 
 export interface ManifestReport {
-  /** Errors and warnings, ordered by file and position. */
+  /** Errors and warnings, in the order of files and positions. */
   readonly findings: readonly PlacedFinding[];
   /** Number of checked resources and ConfigMaps, including invalid ones. */
   readonly checked: number;
@@ -104,7 +104,7 @@ function checkSecrets(
 }
 
 /**
- * Yields each document that has the kind, namespace and name of an earlier document, with an error for this document.
+ * Yields each duplicate document with its error. A duplicate has the kind, namespace and name of an earlier document.
  */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
@@ -123,7 +123,9 @@ function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Findin
   }
 }
 
-/** Returns the Secret that a field names. Returns a warning if only another namespace has a Secret of this name. */
+/**
+ * Returns the Secret that a field names. Returns a warning if a Secret with this name exists only in another namespace.
+ */
 function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[]) {
   const name = valueAt(resource.members, path);
   const { namespace } = namesOf(resource);

@@ -14,11 +14,11 @@ export const settingsName = 'logfleet-settings';
 export const pausedMember = 'paused';
 
 export interface Pause {
-  /** Value of `paused`, cut to 64 characters, if it is neither `true` nor `false`. Otherwise undefined. */
+  /** Value of `paused` if it is neither `true` nor `false`, cut to 64 characters. Otherwise undefined. */
   readonly oddValue: string | undefined;
 }
 
-/** Converts a value of `paused` to a pause. Returns undefined if the value pauses nothing. */
+/** Reads a value of `paused`. Returns undefined if the value pauses nothing. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
@@ -26,8 +26,8 @@ export function readPause(value: unknown): Pause | undefined {
 }
 
 /**
- * Names the ConfigMap that pauses the operator, in words for use after "paused by". Returns undefined if the ConfigMap
- * pauses nothing.
+ * Returns the text after "paused by" in a message: the ConfigMap that pauses the operator. Returns undefined if the
+ * ConfigMap pauses nothing.
  */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);

@@ -6,13 +6,13 @@
  */
 import type { Explanation } from './finding.ts';
 
-/** Regular expression that matches the fields that an export needs to check its rows. */
+/** Regular expression for the fields that an export needs to check its rows. */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Matches the whole name of such a field. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns the first field that an export needs and that the query overwrites or hides. The field is in lower case. */
+/** Returns the first needed field that the query overwrites or hides, in lower case. */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
@@ -23,24 +23,17 @@ export function rewrittenField(query: string): string | undefined {
 }
 
 interface OperatorText {
-  /**
-   * Text of one query operator. A space replaces each quoted string, except a string that names a field that exports
-   * need.
-   */
+  /** Text of one query operator. Each quoted string is replaced by a space, unless it is the name of a needed field. */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
 /**
- * Character before and after the index that replaces a quoted text. It is a private-use character, because queries do
- * not contain such characters.
+ * A quoted text is replaced by an index between two such characters. Queries do not contain this private-use character.
  */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/**
- * Matches the index that replaces a quoted text, with its marks. A `%` before them is also matched, because it begins a
- * quoted field name.
- */
+/** Matches an index with its marks. Also matches a `%` before the first mark, because it begins a quoted field name. */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
@@ -60,20 +53,20 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the field that an operator overwrites after `as` or `extract`, for example in `parse "time=*" as
- * _messagetime`. Finds only fields that exports need.
+ * Returns the needed field that an operator overwrites after `as` or `extract`, for example in `parse "time=*" as
+ * _messagetime`.
  */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
 }
 
-/** Returns the field that an operator such as `fields - _messageid` hides, if exports need this field. */
+/** Returns the needed field that an operator such as `fields - _messageid` hides. */
 function hiddenIn(outside: string): string | undefined {
   const [, names = ''] = /^fields ?-(.*)$/i.exec(outside) ?? [];
   return new RegExp(`(?<![\\w.])${provingName}`, 'i').exec(names)?.[1];
 }
 
-/** Returns the field that `json "_messagetime"` creates. */
+/** Returns the field that an operator such as `json "_messagetime"` creates. */
 function keyIn(outside: string): string | undefined {
   if (!/^(?:json|keyvalue|kv|lookup)\b/i.test(outside) || / as /i.test(outside)) return undefined;
   const keys = outside.replace(/\bfield ?= ?[\w.-]+/i, '').replace(/ from .*/i, '');
@@ -81,15 +74,15 @@ function keyIn(outside: string): string | undefined {
 }
 
 /**
- * Returns the field that a named group of a regular expression overwrites, for example in `parse regex
- * "(?<_messagetime>\d+)"`. Finds only fields that exports need.
+ * Returns the needed field that a named group of a regular expression overwrites, for example in `parse regex
+ * "(?<_messagetime>\d+)"`.
  */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);
 }
 
-/** Explains to users why a query must not overwrite or hide a field that the export needs. */
+/** Explains to users why a query must not overwrite or hide a needed field. */
 export function rewrittenProblem(field: string): Explanation {
   const problem = `the query overwrites or hides the field ${field}, but logfleet needs this field to prove that no row is missing`;
   return { problem, remedy: 'write another name for the new field' };

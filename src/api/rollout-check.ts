@@ -28,12 +28,13 @@ export interface WrittenRollout {
 }
 
 /**
- * Minimum useful soak in ms. The log service reports a dead collector as offline after half an hour (service.md 10.4).
+ * Minimum useful soak in ms: the log service reports a dead collector as offline only after half an hour (service.md
+ * 10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
 /**
- * Minimum useful `duration` of a message analysis in ms. A shorter analysis would report healthy collectors, which
- * normally pause between messages.
+ * Minimum useful `duration` of a message analysis in ms. Healthy collectors pause between messages, so a shorter
+ * analysis would count some of them as failed.
  */
 const shortestUsefulAnalysisMs = 10 * 60_000;
 /**
@@ -43,7 +44,7 @@ const shortestUsefulAnalysisMs = 10 * 60_000;
 const highestUsefulRatio = 90;
 /** Maximum duration of an upgrade in ms (service.md 3.2), and default of `cutoff`. */
 const longestUpgradeMs = 30 * 60_000;
-/** Minimum useful time for starting upgrades in a maintenance window, in ms. */
+/** Minimum useful time in ms in which upgrades can start in a maintenance window. */
 const shortestUsefulStartMs = 10 * 60_000;
 
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];
@@ -64,7 +65,7 @@ function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
   yield* checkCanary(stages);
   if (stages.length > 0 && !takeAll(stages)) {
     yield warning(stagesPath, 'Risky', {
-      problem: 'collectors that no stage takes are skipped',
+      problem: 'collectors that match no stage are skipped',
       remedy: 'write a last stage without size and selector, as in {name: rest}',
     });
   }
@@ -86,12 +87,12 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
   const duplicate = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
   if (takesRest) {
     yield warning(path, 'NoEffect', {
-      problem: `the stage stays empty, because the earlier stage ${takesRest.name} takes all remaining collectors`,
-      remedy: `write the stage before ${takesRest.name}`,
+      problem: `the stage gets no collectors, because the earlier stage ${takesRest.name} takes all remaining collectors`,
+      remedy: `move the stage before ${takesRest.name}`,
     });
   } else if (duplicate) {
     yield warning([...path, 'selector'], 'Duplicate', {
-      problem: `the stage has the same selector as the earlier stage ${duplicate.name}, so it stays empty`,
+      problem: `the stage has the same selector as the earlier stage ${duplicate.name}, so it gets no collectors`,
       remedy: 'write another selector, or leave the stage out',
     });
   }
@@ -121,7 +122,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Returns whether `stages` already select every collector, so that any later stage stays empty. */
+/** Returns whether `stages` already select every collector, so that a later stage gets none. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -168,7 +169,7 @@ function* checkLimits(
   yield* checkMinSamples(minSamples, limits);
 }
 
-/** Checks whether `minSamples` fits the limits that are set: it applies only to percentages. */
+/** Checks whether `minSamples` fits the limits: it applies only to limits that are percentages. */
 function* checkMinSamples(
   minSamples: Written<FailurePolicy>['minSamples'],
   limits: readonly { readonly limit: Stage['maxFailures'] | null; readonly path: JsonPath }[],
@@ -226,11 +227,11 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // There is no warning if the maintenance window is not longer than `cutoff`, because another check reports an error.
+  // Another check reports an error if the maintenance window is not longer than `cutoff`.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {
-    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because the cutoff allows none near its end`,
+    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because cutoff allows no start near its end`,
     remedy: 'write a longer duration',
   });
 }

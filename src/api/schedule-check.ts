@@ -52,7 +52,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
-  // The calendar repeats every 400 years. If the schedule has no time after the start of 2000, it never has one.
+  // The calendar repeats every 400 years, so a schedule without a time after the start of 2000 never fires.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,
@@ -66,7 +66,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // The error of the cron library is not shown, because the checks of single fields give better messages.
+    // Ignores the error of the cron library, because the checks of single fields give better messages.
     return undefined;
   }
 }
@@ -90,13 +90,13 @@ function range(from: number, to: number): string {
  * Names of the tz database (IANA time zones), version 2026f, as API servers accept them. Go knows exactly these names.
  * Node also accepts other names, such as `PST`, and ignores case.
  *
- * This command renews the list. `tzdata.zi` is a file of the tz database (https://www.iana.org/time-zones):
+ * The command below renews the list. `tzdata.zi` is a file of the tz database (https://www.iana.org/time-zones):
  *
  *     awk '$1 == "Z" { print $2 } $1 == "L" { print $3 }' tzdata.zi | LC_ALL=C sort | jq -nR '[inputs]'
  */
 export const timeZoneNames: ReadonlySet<string> = new Set(listedZones);
 
-/** Returns what is wrong with a time zone name. Undefined if the name is valid. The check is case-sensitive. */
+/** Returns what is wrong with the name of a time zone, or undefined if the name is valid. Case matters. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   if (isKnownName(zone) && timeZone(zone)) return undefined;
   const meant = spellingOf(zone) ?? meantZone(zone);

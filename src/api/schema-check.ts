@@ -1,8 +1,6 @@
 /**
- * Validates a value against a schema with ajv. Unknown fields are errors, because a misspelt selector would select
- * everything.
- *
- * This module loads ajv, so import it lazily.
+ * Validates a value against a schema with ajv. Unknown fields are errors: if a misspelt selector were ignored,
+ * everything would be selected. This module loads ajv, so import it lazily.
  */
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
 import { counted } from '../base/number-text.ts';
@@ -69,7 +67,7 @@ function toJsonSchema(schema: StructuralSchema): object {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A CRD's schema can list the allowed keys of `matchExpressions`, but not those of `matchFields`. The keys are
+      // A CRD's schema lists the allowed keys of `matchExpressions`. It cannot list those of `matchFields`, which are
       // the same.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
@@ -106,7 +104,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // ajv reports another error for the same value or key, so this error is dropped.
+      // Dropped, because ajv reports another error for the same value or key.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
@@ -126,7 +124,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
     case 'maxItems':
       return at('OutOfRange', `has ${(value as unknown[]).length} items`, `write at most ${limit}`);
     case 'maxProperties':
-      return at('OutOfRange', 'has too many members', `write at most ${limit}`);
+      return at('OutOfRange', 'has too many fields', `write at most ${limit}`);
     default:
       return at('Invalid', message, 'write what the reference page says');
   }
@@ -201,8 +199,8 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
 }
 
 /**
- * Returns text that tells users how to write a list. `item` is the value that the user wrote instead of a list. The
- * text shows this value as an item, unless the items must be objects.
+ * Returns a text that tells users how to write a list. `item` is the value that the user wrote instead of a list.
+ * Unless items must be objects, the text shows this value as an item.
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;

@@ -36,8 +36,5 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/**
- * A resource, or a part of a resource, as users write it in a manifest. Fields with a default may be missing, and other
- * absent fields may be null.
- */
+/** A resource, or a part of a resource, as users write it in a manifest. All fields may be missing or null. */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

@@ -61,11 +61,11 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Required keys of the Secret, each with the remedy that users read if the key is missing. */
+  /** Required keys of the Secret, each with the remedy in the message about the missing key. */
   readonly required: Readonly<Record<string, string>>;
   /** All allowed keys. */
   readonly known: readonly string[];
-  /** Checks a value of the Secret that is not empty. */
+  /** Checks a non-empty value of the Secret. */
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;
 }
 

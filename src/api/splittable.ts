@@ -1,8 +1,7 @@
 /**
- * Decides whether a query can be searched interval by interval (E8). Each operator must process each row on its own.
- * Unknown operators count as not splittable, because wrong splitting would export wrong rows.
- *
- * The query is split at its pipes, and not fully parsed.
+ * Decides whether an export can run its query separately for each interval (E8). This needs operators that process each
+ * row on its own. Unknown operators count as not splittable, because a wrong decision would export wrong rows. The
+ * query is split at its pipes, and not fully parsed.
  */
 
 export type Splittability =
@@ -26,16 +25,16 @@ export function splittability(query: string): Splittability {
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**
- * Returns why a query cannot be split. Returns undefined if it can be split. Operators that match `overlooked` are not
+ * Returns why a query cannot be split, or undefined if it can be split. Operators that match `overlooked` are not
  * checked.
  */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If it is ambiguous where quotes begin and end, the whole query is searched for operators, including quoted texts.
+  // If the begin and end of quotes are ambiguous, the whole query is searched for operators, including quoted texts.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
-    return 'a subquery, or text that may be a subquery, would run for the time range of each search instead of the whole time range';
+    return 'a part of the query may be a subquery, which would run for the time range of each search instead of the whole time range';
   const [, ...operators] = text.split('|');
   for (const operator of operators) {
     const problem = overlooked?.test(operator.trim()) ? undefined : operatorProblem(operator.trim());
@@ -58,14 +57,14 @@ const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;
 
 function operatorProblem(operator: string): string | undefined {
   const [, word, rest = ''] = operatorForm.exec(operator) ?? [];
-  if (word === undefined) return `${shown(operator)} is not an operator that is known to handle each row separately`;
+  if (word === undefined) return `${shown(operator)} is not known as an operator that handles each row separately`;
   const name = word.toLowerCase();
   const isFunction = rowFunctions.has(name) && rest.trimStart().startsWith('(');
   const form = rowOperators.get(name);
   if (!isFunction && !form?.test(rest)) {
     const isKnown = form !== undefined;
     const what = isKnown ? `${name}, as it is written here,` : `the operator ${name}`;
-    return `${what} is not known to be row-wise`;
+    return `${what} is not known to handle each row separately`;
   }
   for (const [, called = ''] of rest.matchAll(/(\w+)\s*\(/g)) {
     const call = called.toLowerCase();
@@ -105,8 +104,8 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Time slices must have a fixed length, so that they start at the same times in every search. If only their number is
-  // fixed, they depend on the time range of the search.
+  // Time slices must have a fixed length, so that they start at the same times in every search. If the query sets only
+  // the number of slices, their length depends on the time range of the search.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 

@@ -6,7 +6,7 @@ import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
 
 /**
- * Returns whether the status is older than the export, and therefore belongs to an earlier export with the same name.
+ * Returns whether the status is older than the export. Such a status belongs to an earlier export with the same name.
  */
 export function isOlderThanResource(
   status: { readonly conditions?: readonly Condition[] } | undefined,
@@ -17,14 +17,14 @@ export function isOlderThanResource(
 }
 
 /**
- * Returns the time in ms for a new status. It is never before the creation of the export, because the status would then
+ * Returns the time in ms for a new status. It is never before the creation of the export, so that the status does not
  * count as outdated.
  */
 export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>, nowMs: number): number {
   return Math.max(nowMs, Date.parse(creationTimestamp) || nowMs);
 }
 
-/** Returns an RFC 3339 time in seconds since 1970, or NaN if `time` is undefined. */
+/** Converts an RFC 3339 time to seconds since 1970. Returns NaN if `time` is undefined. */
 function secondOf(time: string | undefined): number {
   return Math.floor(Date.parse(time ?? '') / 1_000);
 }

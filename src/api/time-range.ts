@@ -1,8 +1,9 @@
 /**
  * Parses the time range of an export into ms since the epoch: `[fromMs, toMs)`.
  *
- * A time is a local date-time with a time zone, a date-time with an offset (RFC 3339), or milliseconds. A repeated
- * local time means the first occurrence. A skipped local time moves forward by the length of the clock change (E12).
+ * A time is a local date-time with a time zone, a date-time with an offset (RFC 3339), or milliseconds. If a local time
+ * occurs twice, its first occurrence counts. A skipped local time moves forward by the length of the clock change
+ * (E12).
  */
 import { isoText } from '../base/time-text.ts';
 import { hourMs } from '../base/time-units.ts';
@@ -24,7 +25,7 @@ export interface TimeRange {
 }
 
 export interface TimeRangeProblem extends Explanation {
-  /** Member of the time range that must be corrected. */
+  /** Field of the time range that must be corrected. */
   readonly member: keyof TimeRangeText;
 }
 
@@ -69,7 +70,7 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   const readAs = isoText(instantMs);
   if (zone.localMs(instantMs) !== localMs) {
     return {
-      problem: `the local time ${text} does not exist, because clocks skip it when they change to summer time; logfleet reads it as ${readAs}`,
+      problem: `the local time ${text} does not exist, because clocks are set forward; logfleet reads it as ${readAs}`,
       remedy: 'write a local time that exists',
     };
   }
@@ -99,14 +100,17 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-/** Problem with the start or the end of a time range. `member` names another field to correct, such as `timeZone`. */
+/**
+ * Problem with the start or the end of a time range. If another field must be corrected, such as `timeZone`, `member`
+ * names it.
+ */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
-/** A time in milliseconds with at most 15 digits, which a double represents exactly. */
+/** A time in milliseconds with at most 15 digits. A double represents such numbers exactly. */
 const millisecondsForm = /^\d{1,15}$/;
 /**
  * A number with ten digits is probably a time in seconds, between the years 2001 and 2286. In milliseconds, it would be
@@ -116,7 +120,7 @@ const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * hourMs;
-/** Time in ms after which a nearby clock change is certainly over, so that the new UTC offset applies. */
+/** This long (in ms) after a local time, a nearby clock change is certainly over, and the new UTC offset applies. */
 const afterClockChangeMs = 36 * hourMs;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
@@ -149,7 +153,7 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   return { member: 'timeZone', problem, remedy: 'write one such as Europe/Berlin or UTC' };
 }
 
-/** Parses a local date-time as if it were in UTC. Undefined if the date does not exist, like February 30. */
+/** Parses a local date-time as if it were in UTC. Returns undefined if the date does not exist, like February 30. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || isoText(readMs) !== text ? undefined : readMs;
@@ -179,7 +183,7 @@ export function partitionProblem(
 ): Explanation | undefined {
   const count = Math.ceil((toMs - fromMs) / lengthsMs[partitionBy]);
   if (count <= maxPartitions) return undefined;
-  const coarser = partitionBy === 'Hour' ? 'write Day, or export' : 'export';
+  const coarser = partitionBy === 'Hour' ? 'write partitionBy: Day, or export' : 'export';
   return {
     problem: `the range has ${count} partitions, more than ${maxPartitions}`,
     remedy: `${coarser} a shorter range`,

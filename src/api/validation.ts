@@ -28,7 +28,7 @@ export function kindOf(document: unknown): KindName | undefined {
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
 }
 
-/** Returns an error if a document is not an object, or if its kind or API version is misspelt (D1). */
+/** Returns an error if a document is not an object, or if the kind or API version is misspelt (D1). */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
     return error([], 'Invalid', {
@@ -37,8 +37,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // Other Lists were already replaced by their items. An empty List, and a List inside a List, are errors, because
-  // kubectl rejects them.
+  // Other Lists were already replaced by their items. A List that is empty or inside another List is an error, because
+  // kubectl rejects it.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -71,7 +71,10 @@ export function misnamedKind(document: unknown): Finding | undefined {
 
 const rightVersion = `apiVersion: ${ownVersion}`;
 
-/** Returns the error for a document of logfleet's API group whose kind users cannot write, or that does not exist. */
+/**
+ * Returns the error for a document of logfleet's API group with a kind that does not exist or that users must not
+ * write.
+ */
 function unknownKind(kind: unknown): Finding {
   const written = String(kind ?? '');
   if (written === ledgerKind) {
@@ -100,7 +103,7 @@ function namesKind(text: string): boolean {
   return kindNames.some((name) => resembles(text.replace(listSuffix, ''), name));
 }
 
-/** Searches a value at any depth for a kind or API version of logfleet, possibly misspelt. */
+/** Searches a value at any depth for a kind or API version of logfleet. The name may be misspelt. */
 function nameWithin(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return namesKind(value) || (/^[^/]+\/v\d\w*$/.test(value) && namesGroup(value)) ? value : undefined;

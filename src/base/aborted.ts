@@ -1,5 +1,3 @@
-/** Waiting for abort signals. */
-
 /** Returns a promise that resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

@@ -5,7 +5,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new LogfleetError({ code: 'bug.assertion', message, handling: { kind: 'bug' } });
 }
 
-/** Makes the compiler check that a `switch` has all cases. Call it in the default case. */
+/** Call this function in the default case of a `switch`. The compiler then checks that the `switch` has all cases. */
 export function unreachable(value: never): never {
   throw new LogfleetError({
     code: 'bug.unreachable',

@@ -1,6 +1,6 @@
 /**
- * Lets tests stop the process immediately before or after it changes something outside, for example when it sends a
- * request or writes a status.
+ * Lets tests stop the process immediately before or after an external effect, such as a request or the write of a
+ * status.
  */
 import { channel } from 'node:diagnostics_channel';
 

@@ -1,8 +1,6 @@
 /**
- * Interface for time. Tests and simulations run on a virtual clock.
- *
- * Ages and deadlines use `monotonic()`; `now()` is for users and other machines. Use `elapsedMs` for an age that must
- * not be too small.
+ * Interface for time. Tests and simulations run on a virtual clock. Use `monotonic()` for ages and deadlines, and
+ * `now()` for times that users or other machines see. Use `elapsedMs` for an age that must not be too small.
  */
 import { performance } from 'node:perf_hooks';
 
@@ -31,8 +29,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start` in ms. Uses the clock that shows the longer time, because the monotonic clock of Linux
- * stops while the machine sleeps, and the wall clock can be set back.
+ * Returns the time since `start` in ms. It measures with both clocks and returns the longer time: the monotonic clock
+ * of Linux stops while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
@@ -51,7 +49,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `callback` after all network data that has already arrived is delivered. Use it only in code with real sockets.
+ * Calls `callback` after Node has delivered all network data that has already arrived. Use it only in code with real
+ * sockets.
  */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);

@@ -5,7 +5,7 @@
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';
 
-/** Maximum number of days in the cache of a schedule: more than a year. */
+/** Maximum number of days in the cache of a schedule. It is more than a year. */
 const mostDays = 500;
 
 /** Parsed cron schedule in local times without a time zone. */
@@ -14,8 +14,8 @@ export class CronSchedule {
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /**
-   * Cache of the days on which the schedule fires. The key is a local day. The value is the first day, starting with
-   * this day, on which the schedule fires; undefined if there is no such day.
+   * Cache of the days on which the schedule fires. The key is a local day. The value is the first day on which the
+   * schedule fires on or after the key. It is undefined if there is no such day.
    */
   readonly #days = new Map<number, number | undefined>();
 

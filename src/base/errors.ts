@@ -53,7 +53,7 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Returns whether the failed action can succeed later without the help of a user. */
+/** Returns whether a retry can succeed without an action by a user. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Creates a folder and its parents one by one. Node's recursive `mkdir` never returns in /proc. */
+/** Creates a folder and its missing parents one by one, because Node's recursive `mkdir` never returns in /proc. */
 export function makeWithFoldersAbove(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
   const above = path.dirname(directory);

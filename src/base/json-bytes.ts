@@ -41,7 +41,7 @@ export function marked(text: string): Uint8Array {
   return marks;
 }
 
-/** Lookup table: 1 for each byte that may be between JSON tokens. */
+/** Lookup table: 1 for each byte that is white space between JSON tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
 /** Lookup table: 1 for each byte that completes an escape sequence after a backslash, such as `n`. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
@@ -65,11 +65,11 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 
 /**
  * Sets the highest bit of each byte that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable,
- * because a borrow of the subtraction can set higher bits.
+ * because the borrow of a subtraction can also set higher bits.
  */
 function marksIn(word: number): number {
-  // The XOR exchanges the codes of the quote (0x22) and the space (0x20). The quote and all control characters are then
-  // below 0x21, so that one comparison finds both.
+  // The XOR exchanges the codes of the quote (0x22) and the space (0x20). Then the quote and all control characters are
+  // below 0x21, and one comparison finds them.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
@@ -85,8 +85,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the quote that closes the string at `from`. Returns -1 if the string is invalid, or if the quote
- * is not found before the last 8 bytes.
+ * Returns the index of the quote that closes the string at `from`. Returns -1 if the string is invalid, or if there is
+ * no such quote before the last 8 bytes.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -126,7 +126,7 @@ export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): b
   return true;
 }
 
-/** Returns the name of a byte for error messages. */
+/** Returns the text for a byte in error messages. */
 export function nameOfByte(byte: number): string {
   const name = `0x${byte.toString(16).padStart(2, '0')}`;
   return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;

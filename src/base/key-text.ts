@@ -1,5 +1,3 @@
-/** Text of a resource's key. */
-
 /** Returns the unique key `namespace/name` of a resource. */
 export function keyText({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;

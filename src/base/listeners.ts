@@ -1,4 +1,4 @@
-/** Functions that want to be called when something changes. */
+/** List of functions that are called when something changes. */
 export class Listeners<T = void> {
   readonly #listeners = new Set<(event: T) => void>();
 
@@ -9,9 +9,9 @@ export class Listeners<T = void> {
   }
 
   /**
-   * Calls each listener. Listeners may add and remove listeners meanwhile.
-   * @param onError called with the error of a listener, so that the other listeners are still called; without this
-   * function, the error is thrown
+   * Calls each listener. During the call, listeners may add and remove listeners.
+   * @param onError called with the error of a listener; the remaining listeners are still called. By default, the error
+   * is thrown.
    */
   notify(event: T, onError = rethrow): void {
     for (const listener of [...this.#listeners]) {

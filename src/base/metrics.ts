@@ -27,10 +27,10 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a gauge. `read` returns the series of the gauge at each scrape. If several callers create the same gauge,
-   * all their series are exported, and series with equal labels are summed.
+   * Creates a gauge. `read` is called at each scrape and returns the series of the gauge. If several callers create the
+   * same gauge, all their series are exported, and series with equal labels are summed.
    *
-   * All gauges get the same object `scrape` during one scrape.
+   * During one scrape, all calls of `read` get the same object `scrape`. Gauges can use it as the key of a cache.
    */
   observedGauge(
     name: string,

@@ -1,8 +1,6 @@
-/** Runs tasks in parallel with a limit. */
-
 /**
  * Calls `run` for each item in order, with at most `atOnce()` calls at the same time. If a call rejects, no further
- * call starts, and the result rejects when all running calls have ended.
+ * call starts. The result then rejects after all running calls have ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

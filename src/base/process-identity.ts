@@ -1,8 +1,6 @@
 /**
- * Identity of a process across machines, containers and reboots. A pid alone does not suffice, because pids are reused
- * and differ between containers.
- *
- * Only a process with the same `scope` can be checked by its pid.
+ * Identity of a process across machines, containers and reboots. A pid is not enough, because pids are reused and
+ * differ between containers. A pid can be checked only by a process with the same `scope`.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';

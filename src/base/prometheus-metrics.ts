@@ -1,4 +1,4 @@
-/** Metrics with prom-client. Registering an existing name returns the existing metric. */
+/** Implements the metrics with prom-client. A second registration of the same name returns the existing metric. */
 import {
   collectDefaultMetrics,
   Counter as PrometheusCounter,
@@ -12,7 +12,7 @@ import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 /** Sampling interval of the event-loop delay in ms. The default of 10 ms takes much CPU time. */
 const loopPrecisionMs = 500;
 
-/** Gauges that are not exported, because their names end in `_total`, which Prometheus reserves for counters. */
+/** Gauges of prom-client that are not exported: their names end in `_total`, which Prometheus reserves for counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {
@@ -28,9 +28,9 @@ interface MetricOptions {
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
-  /** Object that identifies the current scrape. */
+  /** Identity of the current scrape: `render` replaces this object at each scrape. */
   #scrape: object = {};
-  /** For each gauge, by its name: functions that return the series of the gauge. */
+  /** Functions that return the series of each gauge, by the gauge's name. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();
 
   /** Adds metrics about the process: memory, CPU, and event-loop delay. */

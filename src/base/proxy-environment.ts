@@ -2,8 +2,7 @@
  * Chooses the proxy for an origin from `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables take precedence. Loopback
  * addresses never use a proxy.
  *
- * No npm package is used, because these packages do not support networks such as 10.0.0.0/8 in `NO_PROXY`, which
- * clusters often need.
+ * npm packages for this purpose do not support networks such as 10.0.0.0/8 in `NO_PROXY`, which clusters often need.
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';
@@ -28,7 +27,7 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
 }
 
 /**
- * Returns the environment variables that make another process use the same proxy. Returns none if the proxy's address
+ * Returns the environment variables with which another process uses the same proxy. Returns none if the proxy's address
  * contains credentials, because the variables of a pod are not secret.
  */
 export function proxyVariables(environment: Environment): readonly ProxyVariable[] {

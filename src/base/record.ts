@@ -5,7 +5,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses a JSON object. Returns undefined for other texts. */
+/** Parses a JSON object. Returns undefined if the text is not a JSON object. */
 export function recordOfJson(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

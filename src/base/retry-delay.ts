@@ -3,8 +3,8 @@ import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry of an error that a user must fix. logfleet retries, because nothing reports that the error
- * is fixed.
+ * Delay in ms before a retry after an error that a user must fix. logfleet retries because it does not learn when the
+ * error is fixed.
  */
 export const stallRetryMs = 30_000;
 /** Delay in ms after the service has refused the credentials twice in a row. A change of the Secret ends the delay. */
@@ -23,7 +23,7 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 
 /**
  * Returns the delay in ms until a resource with this error is checked again. The delay is short if the service rejected
- * the access key, and the key may be sent again now.
+ * the access key, but the key may be sent again now.
  * @param heldForMs time in ms for which a rejected access key must not be sent; Infinity if there is no such time
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
@@ -39,7 +39,7 @@ export class FailureRecord {
   #count = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
 
-  /** Error to show to users for the last failed request. Undefined if a request has succeeded since then. */
+  /** Error of the last failed request, as shown to users. Undefined if a request has succeeded since then. */
   get error(): LogfleetError | undefined {
     return this.#error;
   }
@@ -73,8 +73,8 @@ export class FailureRecord {
   }
 
   /**
-   * Ends the current delay, so that the next request can be sent immediately. The count of failures stays, so the next
-   * failure causes a longer delay.
+   * Ends the current delay, so that the next request can be sent immediately. The count of failures does not change, so
+   * the next failure causes a longer delay.
    */
   tryAgain(): void {
     this.#untilMs = Number.NEGATIVE_INFINITY;
@@ -82,16 +82,15 @@ export class FailureRecord {
 }
 
 /**
- * Returns the number of failures from which the next delay is computed. This number is `count`, but 0 for a first
- * refusal of the credentials, because the service sometimes refuses valid credentials (section 10.1 of
- * docs/service.md).
+ * Returns the number of failures from which to compute the next delay. This number is `count`, or 0 for the first
+ * refusal of the credentials. The service sometimes refuses valid credentials (section 10.1 of docs/service.md).
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
 }
 
 /**
- * Returns the delay in ms before a retry. If the error asks for a longer delay, that delay is returned.
+ * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay.
  *
  * After a refusal of the credentials, the delay is long only if the service also refused them before. The service
  * sometimes refuses valid credentials (section 10.1 of docs/service.md).
@@ -111,12 +110,12 @@ export function backoffMs(failures: number, longestMs = longestRetryMs): number 
   return doubledMs(firstRetryMs, failures, longestMs);
 }
 
-/** Doubles `firstMs` once for each failure, and returns the result, but at most `longestMs`. */
+/** Returns `firstMs`, doubled once for each failure, but at most `longestMs`. */
 export function doubledMs(firstMs: number, failures: number, longestMs = Number.POSITIVE_INFINITY): number {
   return Math.min(longestMs, firstMs * 2 ** failures);
 }
 
-/** Shortens a delay by up to half at random, to spread retries. */
+/** Shortens a delay by a random part, at most half, so that retries do not coincide. */
 export function scatteredMs(delayMs: number, random: Random): number {
   return delayMs * (1 - random.next() / 2);
 }

@@ -1,6 +1,6 @@
 /**
- * Maps and sets that use no memory while they are empty. They save memory, because each of thousands of resources has
- * many empty collections.
+ * Maps and sets that use almost no memory while they are empty. Each of thousands of resources has many empty
+ * collections.
  */
 
 /** Read-only view of a set, without copying the set. */

@@ -3,15 +3,11 @@
 /** CEL rule that validates a value of a schema (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  /**
-   * Text that tells users what is wrong with a value that violates the rule. By default, the text says that the value
-   * is not allowed.
-   */
+  /** Message for users if a value violates the rule. By default, it says that the value is not allowed. */
   readonly problem?: string;
   readonly remedy: string;
   /**
-   * Path of the wrong field relative to the validated value, such as `.values`. By default, the error names the
-   * validated value itself.
+   * Path of the wrong field, relative to the validated value, such as `.values`. Default: the validated value itself.
    */
   readonly fieldPath?: string;
 }

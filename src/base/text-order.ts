@@ -1,6 +1,6 @@
 /** Sorts texts by UTF-16 code units, independently of the locale. */
 
-/** Compares two texts by code units. Negative if `left` comes first. */
+/** Compares two texts for sorting. Negative if `left` comes first. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -1,7 +1,6 @@
 /**
- * Local time in IANA time zones. A local time is represented by the ms since the epoch that it would have in UTC.
- *
- * A repeated local time means its first occurrence. A skipped local time moves forward by the length of the clock
+ * Local times in IANA time zones. A local time is a number: the ms since the epoch of the same date and time in UTC. If
+ * a local time occurs twice, the first occurrence counts. A skipped local time moves forward by the length of the clock
  * change.
  */
 import { dayMs, hourMs } from './time-units.ts';
@@ -9,8 +8,8 @@ import { dayMs, hourMs } from './time-units.ts';
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * Time in ms before and after a local time at which the UTC offsets are compared. If the offsets differ, clocks change
- * near the local time.
+ * The UTC offsets this long (in ms) before and after a local time are compared. If they differ, clocks change near the
+ * local time.
  */
 const changeDistanceMs = 36 * hourMs;
 /** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */
@@ -18,7 +17,10 @@ const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
-/** Returns the time zone with this name in any case, if the runtime knows it. */
+/**
+ * Returns the time zone with this name, or undefined if the runtime does not know it. Upper and lower case do not
+ * matter.
+ */
 export function timeZone(name: string): TimeZone | undefined {
   if (!zones.has(name)) {
     if (zones.size >= maxZones) zones.clear();
@@ -47,7 +49,7 @@ export class TimeZone {
   readonly #offsetsMs = new Map<number, number>();
   /** Cache: instant of the clock change of a UTC day. */
   readonly #changesMs = new Map<number, number>();
-  /** Cached UTC offset in ms of each local day. The value is undefined for a day that is near a clock change. */
+  /** Cache: UTC offset in ms of each local day. The value is undefined for a day near a clock change. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
   /** Throws a RangeError for an unknown name. */
@@ -86,7 +88,7 @@ export class TimeZone {
     return this.localMs(second) === localMs ? second : first;
   }
 
-  /** Returns the local time. A skipped local time moves forward by the length of the clock change. */
+  /** Returns the local time itself. A skipped local time moves forward by the length of the clock change. */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }

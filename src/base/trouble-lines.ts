@@ -1,4 +1,6 @@
-/** Writes messages about a failure that is retried: when it begins, then less and less often, and when it ends (H2). */
+/**
+ * Writes messages about a failure that logfleet retries: at its start, then less and less often, and at its end (H2).
+ */
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
 
@@ -25,7 +27,7 @@ export class TroubleLines {
     this.#write = write;
   }
 
-  /** Reports a failure of `subject` that is retried. `message` says what fails, why, and what to do. */
+  /** Reports a failure of `subject` that logfleet retries. `message` says what fails, why, and what to do. */
   failed(subject: string, message: string): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#troubles.get(subject);
@@ -43,7 +45,7 @@ export class TroubleLines {
     this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
   }
 
-  /** Writes that `subject` works again, if an earlier line said that it failed. */
+  /** Reports that `subject` works again. Writes nothing if no line reported its failure. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;

@@ -39,11 +39,11 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** How a failed reconcile is counted and logged, by the handling of its error. */
+/** Metric label and log message of a failed reconcile, by the handling of its error. */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
-  retryAfter: { outcome: 'retry_after', level: 'info', message: 'reconcile is to be tried later' },
+  retryAfter: { outcome: 'retry_after', level: 'info', message: 'reconcile is retried later' },
   wait: { outcome: 'wait', level: 'debug', message: 'reconcile waits' },
   stall: { outcome: 'stall', level: 'warn', message: 'reconcile stalled' },
 } as const satisfies Record<Handling['kind'], object>;
@@ -61,10 +61,10 @@ export class Controller {
 
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources whose work has not ended. They are reconciled again even if nothing changes. */
+  /** Keys of resources with unfinished work. They are reconciled again even if nothing changes. */
   readonly #unsettled = new Set<string>();
 
-  /** Current term of leadership. `abort` stops the running reconciles when the term ends. */
+  /** Current term as the leader. `abort` stops the running reconciles at the end of the term. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -85,7 +85,7 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change of a resource whose generation is not in status.observedGeneration yet. Absent while another process leads.',
+      'Age of the oldest change that no status.observedGeneration shows yet. Absent while another process leads.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
@@ -100,7 +100,10 @@ export class Controller {
     );
   }
 
-  /** Runs reconciles until `signal` is aborted, and resolves when all have ended. Never rejects. Can be called once. */
+  /**
+   * Runs reconciles until `signal` is aborted. Resolves after all running reconciles have ended. Never rejects. Can be
+   * called only once.
+   */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#state === 'new', 'a controller runs once');
     this.#state = 'running';
@@ -111,7 +114,7 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    // The last list may be empty. No listener is then called, although reconciles can start now.
+    // An empty list calls no listener, but reconciles can start now.
     void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
@@ -128,8 +131,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // Every call tries to start reconciles. No reconcile can start before the first list of resources is complete, so
-    // keys may already wait in the queue.
+    // Every call tries to start reconciles: keys may already wait in the queue, because no reconcile starts before the
+    // first list of resources is complete.
     this.#startSoon();
   }
 

@@ -19,15 +19,13 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /**
-   * Two sentences for the user. The first says why the resource is in this state, the second says what the user can do.
-   */
+  /** Two sentences for the user: why the resource is in this state, and what the user can do. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
   /** True while logfleet retries because the service or a destination does not work (H2). */
   readonly outage?: boolean;
-  /** True if `message` already contains the start time of the outage, so that the time must not be appended. */
+  /** True if `message` already contains the start time of the outage. The start time is then not appended. */
   readonly mentionsOutageStart?: boolean;
 }
 
@@ -90,7 +88,7 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Reasons of the condition `Ready` that require an action by a user, although the resource is not stalled. */
+/** Reasons of the condition `Ready` that need an action by a user although the resource is not stalled. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,

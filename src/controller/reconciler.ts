@@ -20,14 +20,12 @@ export interface Reconciler {
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
 }
 
-/**
- * Minimum delay in ms before the next reconcile. Without a delay, a resource could be reconciled in an endless loop.
- */
+/** Minimum delay in ms before the next reconcile. It prevents an endless loop of reconciles. */
 const shortestDelayMs = 1;
 
 /**
- * Returns the result of a reconcile. If the delay is infinite although the resource still has work to do,
- * `stallRetryMs` is used instead, so that the resource is not forgotten.
+ * Returns the result of a reconcile. If the delay is infinite but the resource still has work to do, uses
+ * `stallRetryMs` instead, so that the resource is not forgotten.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;

@@ -2,7 +2,7 @@
  * Metrics of a kind, computed from the statuses of its resources: the number of resources in each state, and separate
  * series for at most 200 resources (C3).
  *
- * Resources that most need a user get series first: Stalled, Outage, Reconciling, NotReady, others.
+ * Resources with the most urgent state get series first: Stalled, Outage, Reconciling, NotReady, others.
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';
@@ -63,7 +63,7 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
   }
   metrics.observedGauge(
     `logfleet_${plural}`,
-    `Number of ${plural} with this state (${states}) and this reason of the condition Ready.`,
+    `Number of ${plural} by state (${states}) and by reason of the condition Ready.`,
     ['state', 'reason'],
     (scrape) => at(scrape).counts.values(),
   );

@@ -13,7 +13,7 @@ export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
-  /** Fields of the status whose change is written immediately. */
+  /** Returns the fields of the status whose changes are written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
    * Returns whether the counts in two statuses differ so much that the new status must be written. If this function is
@@ -35,7 +35,7 @@ export interface StatusWriterOptions<K extends KindName> {
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Resource version before this status was written, and resource version after the write. */
+  /** Resource versions before and after this status was written. */
   readonly versions: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before a write that failed, although the API server may have stored the new status. The next Events
-   * therefore also report the change of the failed write.
+   * Status before a failed write that the API server may have stored nevertheless. The next Events also report the
+   * change of this write.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -59,7 +59,7 @@ export class StatusWriter<K extends KindName> {
     return this.#heldBack;
   }
 
-  /** True if the last write failed because another writer had changed or deleted the resource. */
+  /** True if the last write failed because another program had changed or deleted the resource. */
   get isOutdated(): boolean {
     return this.#isOutdated;
   }
@@ -74,8 +74,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the newest known status: the status that this process wrote last, or the status in the cache if another
-   * writer has changed the resource since.
+   * Returns the newest known status. This is the status that this process wrote last. If another program has changed
+   * the resource since then, it is the status in the cache.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -83,7 +83,7 @@ export class StatusWriter<K extends KindName> {
       : (status as StatusOf<K> | undefined);
   }
 
-  /** Whether the status may be written even if only counts have changed. */
+  /** Returns whether the status may be written even if only counts have changed. */
   isDue(): boolean {
     return this.#waitMs() === 0 || this.#options.draining();
   }
@@ -97,9 +97,9 @@ export class StatusWriter<K extends KindName> {
    * Writes the status of the resource if a write is due. Returns the delay in ms until the next call, or Infinity if no
    * further call is needed.
    * @param essentials fields of the status that describe the health of the resource
-   * @param figures returns the other fields of the status, such as counts; called only if the status may be written now;
-   * the status is not written if they are undefined
-   * @param health state of the resource for its Events; no Event is published if it is undefined
+   * @param figures returns the other fields of the status, such as counts, or undefined if the status must not be
+   * written; called only if the status may be written now
+   * @param health state of the resource for its Events; if undefined, no Event is published
    */
   async publish(
     resource: ResourceOf<K>,
@@ -154,12 +154,12 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // The write failed, because another writer changed the resource. The host reports that change to the controller,
+      // Another program changed the resource, so the write failed. The host reports that change to the controller,
       // which then computes a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // The failed write may have taken effect, so the last written status is unknown. The next call uses the status in
+      // The API server may have stored the status although the write failed. The next call therefore uses the status in
       // the cache.
       this.#written = undefined;
       this.#unreported ??= { status: before };
@@ -172,9 +172,7 @@ export class StatusWriter<K extends KindName> {
     if (health) this.#report(before, status, health);
   }
 
-  /**
-   * Publishes Events about the changes since the status `before`, and about earlier changes that no Event has reported.
-   */
+  /** Publishes Events about the changes since the status `before`, and about earlier changes without an Event. */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;

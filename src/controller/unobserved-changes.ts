@@ -1,11 +1,11 @@
 /**
- * Measures how long a changed resource waits until its status shows the new generation. A long wait means that the
+ * Measures the time from the change of a resource until its status shows the new generation. A long time means that the
  * operator does not reconcile.
  */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** Resource with its generation, and with the generation that its status describes. */
+/** Resource with its current generation, and the generation that its status describes. */
 export interface ObservableResource {
   readonly metadata: ResourceKey & { readonly generation?: number };
   readonly status?: { readonly observedGeneration?: number } | undefined;

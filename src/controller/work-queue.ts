@@ -13,14 +13,17 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/** Maximum delay in ms after the first failure. The actual delay is random and at least half as long. */
+/**
+ * Maximum delay in ms after the first failure. The actual delay is a random time from half of this maximum to the
+ * maximum.
+ */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  /** Called when a key becomes ready. The call can happen inside a call of `add` or `done`. */
+  /** Called when a key becomes ready, possibly during a call of `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -39,15 +42,15 @@ export class WorkQueue {
   #tookUnderWay = false;
 
   /**
-   * Keys that wait for their next reconcile, even if a reconcile of the same key runs now. The value is the monotonic
-   * time at which the key was added.
+   * Keys that wait for their next reconcile, and the monotonic time at which each key was added. A reconcile of the
+   * same key may be running.
    */
   readonly #dirty = new Map<string, number>();
 
-  /** Keys that were taken and are not done. */
+  /** Keys that are being reconciled now. */
   readonly #processing = new Set<string>();
 
-  /** Keys that become ready later, with that time. */
+  /** Keys that become ready later, with the time at which they become ready. */
   readonly #delayed = new Map<string, Delayed>();
 
   readonly #failures = new Map<string, number>();
@@ -91,7 +94,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. If a key has several delays, the shortest applies. */
+  /** Adds a key after `delayMs`. If a key has several delays, the earliest end applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {

@@ -1,6 +1,6 @@
 /**
- * Notifications about resources that users wait for, or that need a user. Chooses the Events that become notifications,
- * and renders webhook requests. A request contains no Secret.
+ * Notifications about resources that users wait for, or that need an action by a user. This file chooses the Events
+ * that become notifications, and renders webhook requests. A request contains no Secret.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,12 +14,12 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
  * - `ApprovalWanted`: a stage of a rollout waits for an approval.
  * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
  * - `Incomplete`: logfleet could not prove that an export is complete.
- * - `Stalled`: a resource needs the user for any other reason.
+ * - `Stalled`: a resource needs an action by a user for another reason.
  */
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
 
 export interface Notification {
-  /** Id of the change that the notification reports. Every attempt to deliver the notification sends the same id. */
+  /** Id of the reported change. Every attempt to deliver the notification sends the same id. */
   readonly id: string;
   /** Time of the change, in ISO format. */
   readonly time: string;

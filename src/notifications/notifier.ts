@@ -56,7 +56,7 @@ export class Notifier {
     this.#delivery ??= this.#deliverAll();
   }
 
-  /** Ends all deliveries after at most `graceMs`. Queued notifications are dropped. */
+  /** Waits up to `graceMs` for the running delivery, and then aborts it. Drops all queued notifications. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -110,7 +110,8 @@ export function notificationCounter(metrics: Metrics): Counter {
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // Without the initial value 0, an alert on the increase of the counter would miss the first failure.
+  // Creates the series with the value 0. Without it, an alert on the increase of the counter would miss the first
+  // failure.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;
 }

@@ -10,11 +10,11 @@ export interface Webhook {
   /** Token for the header `Authorization: Bearer`. */
   readonly token: SecretText | undefined;
   readonly format: Format;
-  /** Certificate authorities in PEM form, used instead of the machine's certificate authorities. */
+  /** Certificate authorities in PEM form. They replace the machine's certificate authorities. */
   readonly caCertificates: string | undefined;
 }
 
-/** Maximum time in ms to connect, and to receive the response headers. */
+/** Time limit in ms for the connection, and for the response headers. */
 const timeoutMs = 10_000;
 
 /** Reads the webhook from the keys of a Secret. The thrown error names the wrong key and contains no secret value. */
@@ -24,8 +24,8 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   const format = formats.find((each) => each === type);
   if (!url) throw invalid('the Secret of notifications lacks the key url');
   if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
-    throw invalid('the Secret of notifications has a key url that is not an address beginning with https://');
-  if (!format) throw invalid(`the Secret of notifications has a key type that is not one of ${formats.join(', ')}`);
+    throw invalid('the Secret of notifications has a wrong key url: write an address that begins with https://');
+  if (!format) throw invalid(`the Secret of notifications has a wrong key type: write one of ${formats.join(', ')}`);
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 
@@ -35,7 +35,7 @@ export function invalid(problem: string): LogfleetError {
 
 /**
  * Sends a notification. Rejects with handling `backoff` if a later attempt may succeed, otherwise `stall`. Error
- * messages contain no address, because the address of a webhook is secret. An aborted signal ends the request.
+ * messages do not contain the webhook's address, because it is secret. An aborted signal ends the request.
  */
 export async function sendNotification(
   { url, token, format, caCertificates }: Webhook,

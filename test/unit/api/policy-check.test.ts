@@ -110,22 +110,22 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         { name: 'b', selector: { matchFields: { osArch: 'arm', osName: 'Linux' } } },
         rest,
       ),
-      'warning spec.strategy.stages[1].selector: the stage has the same selector as the earlier stage a, so it stays empty; write another selector, or leave the stage out',
+      'warning spec.strategy.stages[1].selector: the stage has the same selector as the earlier stage a, so it gets no collectors; write another selector, or leave the stage out',
     ],
     [
       'a stage after a stage that takes all collectors',
       stages({ name: 'all', selector: {} }, rest),
-      'warning spec.strategy.stages[1]: the stage stays empty, because the earlier stage all takes all remaining collectors; write the stage before all',
+      'warning spec.strategy.stages[1]: the stage gets no collectors, because the earlier stage all takes all remaining collectors; move the stage before all',
     ],
     [
       'a stage after stages that take all collectors together',
       stages({ name: 'all', size: '100%' }, rest),
-      'warning spec.strategy.stages[1]: the stage stays empty, because the earlier stage all takes all remaining collectors; write the stage before all',
+      'warning spec.strategy.stages[1]: the stage gets no collectors, because the earlier stage all takes all remaining collectors; move the stage before all',
     ],
     [
       'stages that do not take all collectors',
       stages({ name: 'canary', size: '1%' }),
-      'warning spec.strategy.stages: collectors that no stage takes are skipped; write a last stage without size and selector, as in {name: rest}',
+      'warning spec.strategy.stages: collectors that match no stage are skipped; write a last stage without size and selector, as in {name: rest}',
     ],
     [
       'a pattern of names in a stage',
@@ -183,7 +183,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'percentages that leave no collectors for the last stage',
       stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' }, rest),
-      'warning spec.strategy.stages[2]: the stage stays empty, because the earlier stage b takes all remaining collectors; write the stage before b',
+      'warning spec.strategy.stages[2]: the stage gets no collectors, because the earlier stage b takes all remaining collectors; move the stage before b',
     ],
     [
       'a cutoff of nothing',
@@ -193,12 +193,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a window with hardly any usable time',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because the cutoff allows none near its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because cutoff allows no start near its end; write a longer duration',
     ],
     [
       'a window with hardly any time before a custom cutoff',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because the cutoff allows none near its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because cutoff allows no start near its end; write a longer duration',
     ],
     [
       'a cutoff that is shorter than an upgrade',

@@ -125,7 +125,7 @@ describe('a change of the clocks (E12)', () => {
       'a local time that a clock change skips',
       '2026-03-29T02:30:00',
       'Europe/Berlin',
-      'from: the local time 2026-03-29T02:30:00 does not exist, because clocks skip it when they change to summer time; logfleet reads it as 2026-03-29T01:30:00.000Z; write a local time that exists',
+      'from: the local time 2026-03-29T02:30:00 does not exist, because clocks are set forward; logfleet reads it as 2026-03-29T01:30:00.000Z; write a local time that exists',
     ],
   ])('is reported for %s', (_, text, zone, note) => {
     expect(notes(text, zone)).toEqual([note]);

@@ -150,8 +150,8 @@ test('a shutdown ends a request to a receiver that never answers', async () => {
 describe('the Secret of notifications', () => {
   test.each([
     [{}, 'lacks the key url'],
-    [{ url: 'http://hooks.example.com/secret-path' }, 'url that is not an address beginning with https://'],
-    [{ ...webhook, type: 'teams' }, 'type that is not one of json, slack'],
+    [{ url: 'http://hooks.example.com/secret-path' }, 'wrong key url: write an address that begins with https://'],
+    [{ ...webhook, type: 'teams' }, 'wrong key type: write one of json, slack'],
   ])('%o is refused, and the error does not contain its values', (members, problem) => {
     const decode = () => decodeWebhook(secretTexts(members as Record<string, string>));
     expect(decode).toThrow(problem);
