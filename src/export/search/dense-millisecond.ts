@@ -2,12 +2,14 @@
  * Reads a millisecond with more rows than one search returns. Ten searches, one for each last digit of the message id,
  * find each row once. If one of them is cut short, it is replaced by ten searches for the last two digits.
  *
- * Rows are returned only if their number equals the count of an aggregation (E6).
+ * Rows are returned only if their number equals the count of an aggregation (E6). If the number of rows is the only sign
+ * that a search was cut short, the search first counts as complete. If rows are then missing, all searches are repeated,
+ * and these searches count as cut short.
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
-import { type CommittedFile, sumOfFigures } from '../../destination/commit-record.ts';
+import { sumOfFigures } from '../../destination/commit-record.ts';
 import { joinSlices, recordedSlices } from '../../destination/slice-figures.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { AnyOrder } from './duplicates.ts';
@@ -15,7 +17,7 @@ import { withOperators } from './export-definition.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
-import { type CutSign, cutSign } from './message-limit.ts';
+import { cutSign } from './message-limit.ts';
 import { type RowFigures, RowFilter, sumOfRepeated } from './row-filter.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import { type RecordFigures, strays } from './search-verdict.ts';
@@ -39,7 +41,7 @@ export interface DenseTools {
 
 export type DenseOutcome =
   /** The files contain all rows of the millisecond. The caller either commits or discards the files. */
-  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
+  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
    * The searches by last digits failed, or found another number of rows than an aggregation counted. Another attempt
    * may succeed. `isFailure` is false if the cause may be a lost status answer of the service.
@@ -48,21 +50,26 @@ export type DenseOutcome =
   /** The searches cannot find all rows of the millisecond. `reason` tells users why, and has no full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
-export type DenseFiles = Pick<IntervalFiles, 'end' | 'giveUp'>;
-
 /**
  * Searches the millisecond by the last digits of message ids. If the service or the destination fails, removes all
  * files and rejects.
+ * @param dividesDoubtful whether a search counts as cut short if its number of rows is the only sign of that
  */
-export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
-  const search = new DenseSearch(dense, options);
+export async function searchDense(
+  dense: DenseMillisecond,
+  options: DenseTools,
+  dividesDoubtful = false,
+): Promise<DenseOutcome> {
+  const search = new DenseSearch(dense, options, dividesDoubtful);
   let outcome: DenseOutcome | undefined;
   try {
     outcome = await search.run();
-    return outcome;
   } finally {
-    if (outcome?.kind !== 'found') await search.giveUp();
+    if (outcome?.kind !== 'found') await search.files.giveUp();
   }
+  if (outcome.kind !== 'again' || !search.hasDoubt) return outcome;
+  options.signal.throwIfAborted();
+  return searchDense(dense, options, true);
 }
 
 const digits = Array.from('0123456789');
@@ -79,36 +86,27 @@ type AgainOutcome = Extract<ClassFailure, { kind: 'again' }>;
 
 interface ReadClass {
   readonly kind: 'read';
-  readonly ending: string;
-  /**
-   * True if the number of rows is the only sign that the service cut the search short. The search can then be replaced
-   * by ten searches with one more digit.
-   */
-  readonly isDoubtful: boolean;
   readonly figures: RowFigures;
   readonly hasLostStatus: boolean;
 }
 
-class DenseSearch implements DenseFiles {
-  readonly #files: IntervalFiles;
-  /**
-   * Files for rows of searches that may be incomplete. These rows can be discarded without losing the rows of other
-   * searches.
-   */
-  #doubtfulFiles: IntervalFiles;
+class DenseSearch {
+  readonly files: IntervalFiles;
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
+  readonly #dividesDoubtful: boolean;
   /** Aborts the other searches when one fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #read: readonly ReadClass[] = [];
   #failure: ClassFailure | undefined;
+  #isAnyDoubtful = false;
 
-  constructor(dense: DenseMillisecond, options: DenseTools) {
+  constructor(dense: DenseMillisecond, options: DenseTools, dividesDoubtful: boolean) {
     this.#dense = dense;
     this.#options = options;
-    this.#files = new IntervalFiles(options.tools, dense.order, options.tools.describedFields);
-    this.#doubtfulFiles = this.#files.beside();
+    this.#dividesDoubtful = dividesDoubtful;
+    this.files = new IntervalFiles(options.tools, dense.order, options.tools.describedFields);
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
@@ -122,33 +120,15 @@ class DenseSearch implements DenseFiles {
           kind: 'tooDense',
           reason: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
         };
-      const divided = cut.length > 0 ? cut : await this.#discardDoubtful();
       this.#options.signal.throwIfAborted();
-      endings = divided.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
+      endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
     }
     return this.#judge();
   }
 
-  async end(): Promise<readonly CommittedFile[]> {
-    return [...(await this.#files.end()), ...(await this.#doubtfulFiles.end())];
-  }
-
-  async giveUp(): Promise<void> {
-    await Promise.all([this.#files.giveUp(), this.#doubtfulFiles.giveUp()]);
-  }
-
-  /**
-   * Discards the rows of searches that the service may have cut short, unless all searches together found as many rows
-   * as the aggregation counted. Resolves to the last digits of the discarded searches.
-   */
-  async #discardDoubtful(): Promise<readonly string[]> {
-    const doubtful = this.#read.filter(({ isDoubtful }) => isDoubtful);
-    if (doubtful.length === 0 || this.#isAsCounted) return [];
-    this.#read = this.#read.filter(({ isDoubtful }) => !isDoubtful);
-    const discarded = this.#doubtfulFiles;
-    this.#doubtfulFiles = this.#files.beside();
-    await discarded.giveUp();
-    return doubtful.map(({ ending }) => ending);
+  /** True if all searches have ended without a failure, and a search that counts as complete may have been cut short. */
+  get hasDoubt(): boolean {
+    return this.#isAnyDoubtful && !this.#failure;
   }
 
   /**
@@ -185,17 +165,14 @@ class DenseSearch implements DenseFiles {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  /** True if the searches found as many rows as an aggregation counted. */
-  get #isAsCounted(): boolean {
+  #judge(): DenseOutcome {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
-    return written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;
-  }
-
-  #judge(): DenseOutcome {
-    if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
+    // The count of the aggregation may include duplicates.
+    const isAsCounted = written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;
+    if (isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
-    const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
+    const message = `searches by the last digits of _messageid found ${written} rows in total`;
     // A lost status answer may have contained an error that explains the different number of rows (E5). In this case,
     // the attempt does not count as a failure.
     return {
@@ -262,26 +239,22 @@ class DenseSearch implements DenseFiles {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
-      // With the maximum number of digits, the search cannot be divided further. It is treated as complete, because the
-      // count of an aggregation shows later whether rows are missing.
-      const isDoubtful = sign !== undefined && ending.length < mostDigits;
-      const part = await this.#readJob(job, filter, { isEndMoved, isDoubtful });
-      return part.kind === 'again' ? part : { ...part, ending, isDoubtful };
+      const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
+      // With the maximum number of digits, the search cannot be divided further. It counts as complete, because the count
+      // of an aggregation shows later whether rows are missing.
+      const isDoubtful = !isCertain && ending.length < mostDigits;
+      if (sign !== undefined && (isCertain || (isDoubtful && this.#dividesDoubtful))) return { kind: 'cut' };
+      this.#isAnyDoubtful ||= isDoubtful;
+      return await this.#readJob(job, filter, isEndMoved);
     } finally {
       await jobs.close(job);
     }
   }
 
-  async #readJob(
-    job: SearchJob,
-    filter: RowFilter,
-    { isEndMoved, isDoubtful }: { readonly isEndMoved: boolean; readonly isDoubtful: boolean },
-  ): Promise<Pick<ReadClass, 'kind' | 'figures' | 'hasLostStatus'> | AgainOutcome> {
+  async #readJob(job: SearchJob, filter: RowFilter, isEndMoved: boolean): Promise<ReadClass | AgainOutcome> {
     const { messageCount, hasLostStatus } = job.progress;
-    const files = isDoubtful ? this.#doubtfulFiles : this.#files;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
-    await pages.readTo(messageCount, filter, files.receiver(filter));
+    await pages.readTo(messageCount, filter, this.files.receiver(filter));
     // The service may have reported errors of the search job while rows were read. The answers to keep-alive requests
     // contain these errors (E5).
     if (job.progress.errors.length > 0) return broughtErrors(job);
@@ -332,11 +305,6 @@ class DenseSearch implements DenseFiles {
       return undefined;
     }
   }
-}
-
-/** True if the number of rows is the only sign that the service cut the search short. */
-function isDoubt(sign: CutSign): boolean {
-  return sign === 'roundCount' || sign === 'smallestLimit';
 }
 
 function broughtErrors(job: SearchJob): AgainOutcome {

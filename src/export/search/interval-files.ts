@@ -26,50 +26,28 @@ export type FileTools = Pick<SearchTools, 'destination' | 'definition' | 'writer
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 
-/** Number of parts that were begun for an interval. */
-interface PartNumbers {
-  begun: number;
-}
-
 export class IntervalFiles {
   readonly #tools: FileTools;
   readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
-  readonly #described: readonly DescribedField[];
-  readonly #numbers: PartNumbers;
   readonly #parts: PartSeries;
   readonly #names: string[] = [];
   readonly #staged: string[] = [];
   #givingUp: Promise<void> | undefined;
 
-  constructor(
-    tools: FileTools,
-    order: Pick<SearchOrder, 'segment' | 'toMs'>,
-    described: readonly DescribedField[],
-    numbers: PartNumbers = { begun: 0 },
-  ) {
+  constructor(tools: FileTools, order: Pick<SearchOrder, 'segment' | 'toMs'>, described: readonly DescribedField[]) {
     this.#tools = tools;
     this.#order = order;
-    this.#described = described;
-    this.#numbers = numbers;
     const { encoder, compression } = tools.definition.form(described);
     const { output, byReceiptTime } = tools.definition.identity;
     const { maxPartBytes } = output;
     this.#parts = new PartSeries(
       (index, partition) => {
-        if (numbers.begun >= maxFiles) throw tooManyFiles(output);
+        if (index >= maxFiles) throw tooManyFiles(output);
         const name = this.#newName(index, partition);
         return { encoder, compression, maxPartBytes, open: () => this.#open(name) };
       },
       maxOpenParts[byReceiptTime ? 'byReceiptTime' : 'byMessageTime'],
     );
-  }
-
-  /**
-   * Returns a second set of files for rows of the same interval. The files of one set can be discarded separately. File
-   * numbers are unique across both sets.
-   */
-  beside(): IntervalFiles {
-    return new IntervalFiles(this.#tools, this.#order, this.#described, this.#numbers);
   }
 
   /** Writes a row into the export's folder, outside of any partition. Throws the error of an earlier write. */
@@ -120,8 +98,7 @@ export class IntervalFiles {
   #newName(index: number, partition: string): string {
     const { writer, definition } = this.#tools;
     const { segment, toMs } = this.#order;
-    const part = ++this.#numbers.begun;
-    const file = { segment, toMs, part, writerToken: writer.newToken(), partition };
+    const file = { segment, toMs, part: index + 1, writerToken: writer.newToken(), partition };
     const name = dataFileName(file, definition.identity.output);
     this.#names[index] = name;
     return name;

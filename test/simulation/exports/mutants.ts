@@ -161,8 +161,8 @@ export const exportMutants: readonly Mutant[] = [
       },
       {
         file: 'export/search/dense-millisecond.ts',
-        find: "return written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;",
-        replace: 'return written + rows > 0;',
+        find: "const isAsCounted = written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;",
+        replace: 'const isAsCounted = written + rows > 0;',
       },
       {
         file: 'destination/commit-record.ts',

@@ -79,20 +79,15 @@ describe('a dense millisecond', () => {
     expect(world.countOf('createJob')).toBe(searches);
   });
 
-  test('numbers all its files together', async () => {
-    const world = worldOf(11_000, {}, { messages: crowdOf([10_000, 2_000]) });
-    const { files } = await world.committed(millisecond);
-    expect(files.map(({ name }) => /Z-(\d+)-/.exec(name)?.[1]).sort()).toEqual(['001', '002']);
-  });
-
   test('is divided further when the service cuts searches without reporting it', async () => {
     const search = { duration: '1s', messageLimit: 10_000, atMessageLimit: 'done' } as const;
     const world = new SearchWorld({ scenario: { search }, messages: crowdOf([12_000, 12_000, 500]) });
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_500, count: { rows: 24_500, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Two of the ten searches are truncated. Each of these two is divided into ten more searches.
-    expect(world.countOf('createJob')).toBe(2 + 10 + 20);
+    // Two of the ten searches are truncated. When rows turn out to be missing, the ten searches are repeated, and each of
+    // these two is divided into ten more searches.
+    expect(world.countOf('createJob')).toBe(2 + 10 + 10 + 20);
   });
 
   test.each([1, 4])('is searched by at most %d concurrent search jobs', async (atOnce) => {
