@@ -41,7 +41,7 @@ function jobIn(namespace: string): CheckedJob {
   const resource: SearchExport = exportOf(spec);
   const metadata = { ...resource.metadata, namespace };
   const input = { resource: { ...resource, metadata }, image: 'logfleet:0.1.0', share, credentials: 'c' };
-  return buildJob(input).manifest as CheckedJob;
+  return buildJob(input) as CheckedJob;
 }
 
 test('the Job and its pod are accepted under the restricted pod security standard', async () => {

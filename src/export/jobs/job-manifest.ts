@@ -58,11 +58,6 @@ export interface JobInput {
   readonly proxy?: readonly ProxyVariable[];
 }
 
-export interface BuiltJob {
-  readonly name: string;
-  readonly manifest: object;
-}
-
 /** Returns a hash of everything that decides what the pods do, without request limits. */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
@@ -88,7 +83,8 @@ export function jobName(input: JobInput): string {
   return `${readable}-${hash}`;
 }
 
-export function buildJob(input: JobInput): BuiltJob {
+/** Returns the manifest of the Job. */
+export function buildJob(input: JobInput): object {
   const { resource, share } = input;
   const { metadata, spec } = resource;
   const { template, backoffLimitPerIndex, ttlSecondsAfterFinished } = { ...jobDefaults, ...spec.execution.job };
@@ -100,12 +96,11 @@ export function buildJob(input: JobInput): BuiltJob {
     [exportLabel]: metadata.uid,
   };
   const own = { [jobAnnotations.share]: JSON.stringify(share) };
-  const name = jobName(input);
-  const manifest = {
+  return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
-      ...{ name, namespace: metadata.namespace, labels },
+      ...{ name: jobName(input), namespace: metadata.namespace, labels },
       annotations: {
         ...given.annotations,
         ...own,
@@ -132,7 +127,6 @@ export function buildJob(input: JobInput): BuiltJob {
       },
     },
   };
-  return { name, manifest };
 }
 
 /** Returns the reference by which Kubernetes deletes the Job together with its export. */

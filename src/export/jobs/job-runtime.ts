@@ -219,7 +219,7 @@ export class JobRuntime {
     // Only the leader may create a Job. Another process may have become the leader meanwhile.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
-      const result = await store.create(job, buildJob({ ...input, share, showsProgress }).manifest);
+      const result = await store.create(job, buildJob({ ...input, share, showsProgress }));
       if (result === 'created') log.info('a Kubernetes Job is created', { job: name });
     } catch (error) {
       return this.#refused(error, job, shares);

@@ -3,7 +3,6 @@ import type { Explanation } from '../../api/finding.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
 import { partitionProblem, readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
-import { unreachable } from '../../base/assert.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../../destination/fingerprint.ts';
 import { type DescribedField, messageColumns, recordColumns } from '../../output/columns.ts';
@@ -114,8 +113,6 @@ function compressionOf({ compression, compressionLevel }: ExportOutput): Compres
       return { kind: 'gzip', level: compressionLevel ?? gzipLevel };
     case 'Zstd':
       return { kind: 'zstd', level: compressionLevel ?? zstdLevel };
-    default:
-      return unreachable(compression);
   }
 }
 

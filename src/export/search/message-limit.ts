@@ -85,18 +85,14 @@ export type Cut =
   /** The millisecond `atMs` alone has more rows than one search returns. */
   | { readonly kind: 'dense'; readonly atMs: number };
 
-export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
-  const { fromMs, toMs } = interval;
+export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const lastMs = toMs - 1;
   // Result pages are in order of message time. A search by receipt time that was cut short may therefore lack rows
   // anywhere in its range.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
-  if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
+  if (isUnordered && fromMs === lastMs) return { kind: 'dense', atMs: fromMs };
+  if (isUnordered) return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };
-}
-
-function bisected({ fromMs, toMs }: Interval): Cut {
-  return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };
 }
 
 /**

@@ -2,7 +2,6 @@
  * Decides what the work on an export does next: which searches start and stop (`export-decision.ts`), and which step
  * begins. All functions are pure.
  */
-import { unreachable } from '../../base/assert.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Coverage } from '../../destination/coverage.ts';
@@ -108,8 +107,6 @@ function nextStep(state: DecidedState, facts: WorkFacts): Step | undefined {
       return destinationStep(state, facts) ?? exportingStep(state, facts);
     case 'complete':
       return undefined;
-    default:
-      return unreachable(state);
   }
 }
 

@@ -10,7 +10,7 @@
  * The first reading of the destination ends `loading`. A worker that waits for the plan reads the destination again
  * while it is in `planning`, so both states can end with a plan or a manifest of another process.
  */
-import { assert, unreachable } from '../../base/assert.ts';
+import { assert } from '../../base/assert.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { DigestVerdict } from '../../destination/digest-verdict.ts';
 import type { ExportPlan } from '../../destination/plan-object.ts';
@@ -126,6 +126,10 @@ export function initialState(startedAtMs: number): WorkState {
 
 /** Returns the state after an event. Throws a bug error if the event cannot occur in the state. */
 export function nextState(state: WorkState, event: WorkEvent): WorkState {
+  if (state.kind === 'planning' || state.kind === 'exporting') {
+    if (event.kind === 'tidyBegan') return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
+    if (event.kind === 'tidied') return { ...state, tidyAtMs: Number.POSITIVE_INFINITY };
+  }
   switch (state.kind) {
     case 'loading':
       return afterLoading(state, event);
@@ -135,8 +139,6 @@ export function nextState(state: WorkState, event: WorkEvent): WorkState {
       return afterExporting(state, event);
     case 'complete':
       return event.kind === 'retried' ? state : impossible(state, event);
-    default:
-      return unreachable(state);
   }
 }
 
@@ -160,10 +162,6 @@ function afterPlanning(state: Planning, event: WorkEvent): WorkState {
       return state;
     case 'loaded':
       return afterReading({ ...state, readAtMs: event.atMs }, event.found, event.atMs, 'none');
-    case 'tidyBegan':
-      return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
-    case 'tidied':
-      return { ...state, tidyAtMs: Number.POSITIVE_INFINITY };
     case 'planned':
       // Other processes may have used the same plan before (E2).
       return withPlan(state, { plan: event.plan, records: [], verdicts: [] }, 'new');
@@ -176,10 +174,6 @@ function afterExporting(state: Exporting, event: WorkEvent): WorkState {
   switch (event.kind) {
     case 'retried':
       return { ...state, unread: 'all', maxRounds: Math.max(mostRounds, state.verdicts.length + 1) };
-    case 'tidyBegan':
-      return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
-    case 'tidied':
-      return { ...state, tidyAtMs: Number.POSITIVE_INFINITY };
     case 'readingBegan':
       return { ...state, unread: 'none' };
     case 'readingFailed':
@@ -210,8 +204,6 @@ function afterReading(state: Planning, found: StoredObjects, atMs: number, unrea
       return { kind: 'complete', manifest: found.manifest };
     case 'plan':
       return withPlan({ ...state, othersSeenAtMs: atMs }, found, unread);
-    default:
-      return unreachable(found);
   }
 }
 

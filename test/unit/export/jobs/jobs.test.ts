@@ -50,7 +50,7 @@ interface Built {
   };
 }
 
-const built = (input: JobInput) => buildJob(input).manifest as Built;
+const built = (input: JobInput) => buildJob(input) as Built;
 
 describe('the Kubernetes Job of an export', () => {
   test('meets the Pod Security Standard restricted, and gets no token of the API server', () => {
