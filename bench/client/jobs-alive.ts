@@ -1,5 +1,4 @@
 /** Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
-
 import type { SearchJob } from '../../src/service/jobs/search-job.ts';
 import { ClientWorld } from '../../test/support/client-world.ts';
 import type { FigureSection } from '../figures.ts';
@@ -14,13 +13,13 @@ export interface JobsAliveFigures {
   /** Rate of all requests, as a fraction of the four requests per second that the service allows. */
   readonly rateShare: number;
   readonly refused429: number;
-  readonly mostPerSecond: number;
+  readonly maxPerSecond: number;
 }
 
 const jobCount = 30;
 const readers = 6;
 const minutes = 10;
-const leastPageShare = 0.5;
+const minPageShare = 0.5;
 const wholeBudget = minutes * 60 * 4;
 
 export async function keepJobsAlive(): Promise<JobsAliveFigures> {
@@ -51,7 +50,7 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
     pageShare: pages / wholeBudget,
     rateShare: requests.length / wholeBudget,
     refused429: rejected429,
-    mostPerSecond: maxPerSecond,
+    maxPerSecond: maxPerSecond,
   };
 }
 
@@ -60,7 +59,7 @@ async function readOn(job: SearchJob): Promise<void> {
 }
 
 export function jobsAliveSection(figures: JobsAliveFigures): FigureSection {
-  const { lost, pageShare, rateShare, refused429, mostPerSecond } = figures;
+  const { lost, pageShare, rateShare, refused429, maxPerSecond } = figures;
   return {
     title: `${figures.jobs} jobs kept alive for ${figures.minutes} minutes while pages of ${readers} of them are read, virtual time`,
     lines: [
@@ -68,12 +67,12 @@ export function jobsAliveSection(figures: JobsAliveFigures): FigureSection {
       {
         what: 'pages, of the whole budget',
         measured: `${(100 * pageShare).toFixed(1)} %`,
-        target: `>= ${100 * leastPageShare} %`,
-        met: pageShare >= leastPageShare,
+        target: `>= ${100 * minPageShare} %`,
+        met: pageShare >= minPageShare,
       },
       {
         what: 'requests',
-        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${mostPerSecond} in one, ${refused429} answers of 429`,
+        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${maxPerSecond} in one, ${refused429} answers of 429`,
       },
     ],
     notes: ['The service cancels a job after 20 s without requests, the minimum of its specification.'],

@@ -1,5 +1,4 @@
 /** Measures speed and memory of the page scanner, compared with JSON parsers. */
-
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,8 +6,8 @@ import type { FigureLine, FigureSection } from '../figures.ts';
 import { compileCache } from '../process-figures.ts';
 import type { ScanCase, ScanFigures } from './page-scan.ts';
 
-const leastMbPerSecond = 500;
-const mostResidentMb = 80;
+const minMbPerSecond = 500;
+const maxResidentMb = 80;
 
 const page = { messages: 'line', pageBytes: 100e6, chunkBytes: 65_536 } as const;
 
@@ -82,12 +81,12 @@ function linesOf({
   const memory = `${peakResidentMb.toFixed(0)} MB`;
   if (reader !== 'rows') return [{ what, measured: `${speed}, ${memory}` }];
   return [
-    { what, measured: speed, target: `>= ${leastMbPerSecond} MB/s`, met: mbPerSecond >= leastMbPerSecond && rows > 0 },
+    { what, measured: speed, target: `>= ${minMbPerSecond} MB/s`, met: mbPerSecond >= minMbPerSecond && rows > 0 },
     {
       what: '  peak memory',
       measured: memory,
-      target: `<= ${mostResidentMb} MB`,
-      met: peakResidentMb <= mostResidentMb,
+      target: `<= ${maxResidentMb} MB`,
+      met: peakResidentMb <= maxResidentMb,
     },
   ];
 }

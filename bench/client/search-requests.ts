@@ -32,8 +32,8 @@ export interface SearchRequestFigures {
   readonly workSeconds: number;
   /** Mean request rate, as a fraction of the four requests per second that the service allows. */
   readonly rateShare: number;
-  readonly mostPerSecond: number;
-  readonly mostAtOnce: number;
+  readonly maxPerSecond: number;
+  readonly maxAtOnce: number;
   readonly refused429: number;
 }
 
@@ -41,8 +41,8 @@ const messages = 100_000;
 const workJobs = 16;
 const workRequests = 200;
 const requestsPerSecond = 4;
-const mostRequests = 14;
-const leastShare = 0.98;
+const maxRequests = 14;
+const minShare = 0.98;
 const hour = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 1, 1) };
 const twoDaysMs = 49 * 3_600_000;
 const scenario: Scenario = {
@@ -112,8 +112,8 @@ export async function measureSearchRequests(): Promise<SearchRequestFigures> {
     workRequests: work.length,
     workSeconds,
     rateShare: work.length / workSeconds / requestsPerSecond,
-    mostPerSecond: Math.max(...journal.map(({ perSecond }) => perSecond)),
-    mostAtOnce: Math.max(...journal.map(({ inFlight }) => inFlight)),
+    maxPerSecond: Math.max(...journal.map(({ perSecond }) => perSecond)),
+    maxAtOnce: Math.max(...journal.map(({ inFlight }) => inFlight)),
     refused429: journal.filter(({ status }) => status === 429).length,
   };
 }
@@ -147,7 +147,7 @@ async function search(jobs: SearchJobs, range: SearchedRange): Promise<SearchTim
 }
 
 export function searchRequestsSection(figures: SearchRequestFigures): FigureSection {
-  const { searches, rateShare, refused429, mostPerSecond, mostAtOnce } = figures;
+  const { searches, rateShare, refused429, maxPerSecond, maxAtOnce } = figures;
   return {
     title: `Searches of ${figures.messages.toLocaleString('en')} messages, over TLS in real time`,
     lines: [
@@ -155,15 +155,15 @@ export function searchRequestsSection(figures: SearchRequestFigures): FigureSect
       {
         what: `${figures.workRequests} requests of ${workJobs} at once`,
         measured: `${(100 * rateShare).toFixed(1)} % of 4 a second (${figures.workSeconds.toFixed(1)} s)`,
-        target: `>= ${100 * leastShare} %`,
-        met: rateShare >= leastShare,
+        target: `>= ${100 * minShare} %`,
+        met: rateShare >= minShare,
       },
       { what: '  answers of 429', measured: String(refused429), target: '0', met: refused429 === 0 },
       {
         what: '  maximum in a second, maximum at once',
-        measured: `${mostPerSecond}, ${mostAtOnce}`,
+        measured: `${maxPerSecond}, ${maxAtOnce}`,
         target: '<= 4, <= 10',
-        met: mostPerSecond <= 4 && mostAtOnce <= 10,
+        met: maxPerSecond <= 4 && maxAtOnce <= 10,
       },
     ],
     notes: [
@@ -179,7 +179,7 @@ function lineOf({ name, doneAfterSeconds, requests, seenAfterSeconds, seconds }:
   return {
     what: `one, done after ${doneAfterSeconds} s, ${name}`,
     measured: `${total} requests (${seen}), ${seconds.toFixed(1)} s in all`,
-    target: `<= ${mostRequests}`,
-    met: total <= mostRequests,
+    target: `<= ${maxRequests}`,
+    met: total <= maxRequests,
   };
 }

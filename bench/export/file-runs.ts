@@ -112,8 +112,8 @@ export class FileBench {
       for (const [index, run] of runs.entries()) {
         const { processorSeconds: startSeconds } = await this.#run(run, before(this.#range));
         const figures = { ...(await this.#run(run, this.#range)), startSeconds };
-        const least = best[index];
-        if (!least || workSeconds(figures) < workSeconds(least)) best[index] = figures;
+        const min = best[index];
+        if (!min || workSeconds(figures) < workSeconds(min)) best[index] = figures;
       }
     }
     return best.filter((figures) => figures !== undefined);
@@ -133,8 +133,8 @@ export class FileBench {
     const { way, compression } = run;
     const directory = path.join(this.#directory, 'files');
     mkdirSync(directory);
-    const mostBytes = compression.kind === 'none' ? this.#pageBytes : this.#pageBytes / 3;
-    const memory = new UsedMemory(range === this.#range ? mostBytes : 0);
+    const maxBytes = compression.kind === 'none' ? this.#pageBytes : this.#pageBytes / 3;
+    const memory = new UsedMemory(range === this.#range ? maxBytes : 0);
     const environment = {
       NODE_COMPILE_CACHE: compileCache,
       NODE_EXTRA_CA_CERTS: this.#simulator.caFile,

@@ -39,7 +39,7 @@ const partitionRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3, partitionBy: 'Hour' },
 ];
 /** Minimum speed of an export with partitions, as a fraction of the speed of an export without partitions. */
-const leastPartitionedRatio = 0.95;
+const minPartitionedRatio = 0.95;
 
 /**
  * The numbers of messages are not round, because a round number of rows looks like a hidden limit (E4). The export
@@ -54,12 +54,12 @@ const largePages: MessageCorpus = { messages: 100_017, kind: { madeUpBytes: 10_0
 const repetitions = 3;
 
 /** Minimum speed of logfleet for each compression, as a multiple of the speed of a simple script. */
-const leastTimes = new Map<Compression, number>([
+const minTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],
   [gzip6, 1.7],
 ]);
-const mostResidentMb = 150;
+const maxResidentMb = 150;
 
 /** Compares logfleet's exports with a simple export script. The script runs directly after each export. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
@@ -125,8 +125,8 @@ function partitionLine(one: FileRunFigures, whole: FileRunFigures | undefined): 
   if (!whole) return { what: nameOf(one), measured };
   const ratio = workSeconds(whole) / workSeconds(one);
   const what = `${nameOf(one)}, by hour`;
-  const target = `>= ${leastPartitionedRatio} times`;
-  return { what, measured: `${measured}: ${ratio.toFixed(2)} times`, target, met: ratio >= leastPartitionedRatio };
+  const target = `>= ${minPartitionedRatio} times`;
+  return { what, measured: `${measured}: ${ratio.toFixed(2)} times`, target, met: ratio >= minPartitionedRatio };
 }
 
 function titleOf([one]: readonly FileRunFigures[]): string {
@@ -139,10 +139,10 @@ function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): F
     return { what: '  simple user code', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
   }
   const times = plain ? workSeconds(plain) / workSeconds(one) : Number.NaN;
-  const least = [...leastTimes].find(([compression]) => isSame(compression, one.compression))?.[1];
+  const min = [...minTimes].find(([compression]) => isSame(compression, one.compression))?.[1];
   const measured = `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory: ${times.toFixed(2)} times simple user code`;
-  if (least === undefined) return { what: nameOf(one), measured };
-  return { what: nameOf(one), measured, target: `>= ${least} times`, met: times >= least };
+  if (min === undefined) return { what: nameOf(one), measured };
+  return { what: nameOf(one), measured, target: `>= ${min} times`, met: times >= min };
 }
 
 function memoryLines(one: FileRunFigures): FigureLine[] {
@@ -151,8 +151,8 @@ function memoryLines(one: FileRunFigures): FigureLine[] {
     {
       what: '  memory',
       measured: `${one.peakResidentMb.toFixed(0)} MB`,
-      target: `<= ${mostResidentMb} MB`,
-      met: one.peakResidentMb <= mostResidentMb,
+      target: `<= ${maxResidentMb} MB`,
+      met: one.peakResidentMb <= maxResidentMb,
     },
   ];
 }

@@ -27,7 +27,7 @@ export interface ExportRequestFigures {
    * Minimum number of requests for the export: 13 for each 100,000 messages, and 3 for each search that reached the
    * limit.
    */
-  readonly least: number;
+  readonly min: number;
   /**
    * Number of bytes that the service scans for the export, as a multiple of the bytes that one search for all messages
    * scans.
@@ -42,13 +42,13 @@ const messageLimit = 100_000;
  * Minimum number of requests of a search that returns 100,000 messages: one creates the search job, one reads its
  * status, ten read its pages, and one deletes it.
  */
-const leastOfSearch = 13;
+const minOfSearch = 13;
 /**
  * Minimum number of requests of a search job whose pages are not read: one creates the job, one reads its status, and
  * one deletes it.
  */
-const leastOfJob = 3;
-const mostShare = 1.1;
+const minOfJob = 3;
+const maxShare = 1.1;
 const lookAgainMs = 50;
 const longestMs = 3_600_000;
 const range = { fromMs: Date.UTC(2026, 9, 1), toMs: Date.UTC(2026, 9, 2) };
@@ -167,7 +167,7 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
     cuts,
     requests,
     total: journal.length,
-    least: (leastOfSearch * messages) / messageLimit + leastOfJob * cuts,
+    min: (minOfSearch * messages) / messageLimit + minOfJob * cuts,
     scans: (view.progress?.scannedBytes ?? 0) / bytes,
     virtualSeconds: clock.monotonic() / 1_000,
   };
@@ -249,14 +249,14 @@ function lineOf({
   isForComparison,
   requests,
   total,
-  least,
+  min,
   scans,
   virtualSeconds,
 }: ExportRequestFigures): FigureLine {
-  const share = total / least;
+  const share = total / min;
   const { createJob = 0, getJob = 0, listMessages = 0 } = requests;
   const what = `${createJob} jobs, ${getJob} statuses, ${listMessages} pages, ${virtualSeconds.toFixed(0)} s`;
-  const measured = `${total} requests (${what}): ${share.toFixed(3)} times the least, ${least}; ${scans.toFixed(2)} scans`;
+  const measured = `${total} requests (${what}): ${share.toFixed(3)} times the least, ${min}; ${scans.toFixed(2)} scans`;
   if (isForComparison) return { what: name, measured };
-  return { what: name, measured, target: `<= ${mostShare}`, met: share <= mostShare };
+  return { what: name, measured, target: `<= ${maxShare}`, met: share <= maxShare };
 }

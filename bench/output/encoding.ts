@@ -1,5 +1,4 @@
 /** Measures CPU time and memory of the conversion of message pages, compared with a simple script. */
-
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,9 +9,9 @@ import type { PageKind } from '../log-page.ts';
 import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
-const mostResidentMb = 150;
+const maxResidentMb = 150;
 /** Minimum ratio of the speed on two processors to the speed on one. */
-const leastProcessorTimes = 1.7;
+const minProcessorTimes = 1.7;
 
 /** Results of one conversion on one processor and on all processors. */
 export interface ProcessorFigures {
@@ -135,8 +134,8 @@ export function processorsSection(figures: readonly ProcessorFigures[]): FigureS
       return {
         what: nameOf(single),
         measured,
-        target: `>= ${leastProcessorTimes} times`,
-        met: times >= leastProcessorTimes,
+        target: `>= ${minProcessorTimes} times`,
+        met: times >= minProcessorTimes,
       };
     }),
     notes: ['MB of pages per second, in memory. The figures need an idle machine.'],
@@ -155,8 +154,8 @@ function linesOf(one: EncodeFigures, before: EncodeFigures | undefined): FigureL
     {
       what: nameOf(one),
       measured: `${speed}, ${memory}`,
-      target: `<= ${mostResidentMb} MB`,
-      met: peakResidentMb <= mostResidentMb,
+      target: `<= ${maxResidentMb} MB`,
+      met: peakResidentMb <= maxResidentMb,
     },
   ];
 }

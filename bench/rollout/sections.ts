@@ -1,5 +1,4 @@
 /** Renders the results of the rollout benchmark together with their targets. */
-
 import { type FigureLine, type FigureSection, percentile } from '../figures.ts';
 
 import type { Machine } from '../parts.ts';
@@ -42,7 +41,7 @@ function requestLines(rollout: RolloutFigures): FigureLine[] {
   const { oldVersions, pageRows, spareBuild, requestsPerCollector, lastUpgradedSeconds, allowedSeconds } = rollout;
   const name = `pages of ${count.format(pageRows)}, ${oldVersions} old version${oldVersions === 1 ? '' : 's'}${spareBuild ? '' : ', no spare build'}`;
   const limit = requestLimit(rollout);
-  const { mostPerSecond, mostAtOnce, refused429, acceptedTasks, collectors, complete } = rollout;
+  const { maxPerSecond, maxAtOnce, refused429, acceptedTasks, collectors, complete } = rollout;
   return [
     {
       what: `${name}: requests`,
@@ -59,9 +58,9 @@ function requestLines(rollout: RolloutFigures): FigureLine[] {
     },
     {
       what: `${name}: limits, tasks`,
-      measured: `${mostPerSecond}/s, ${mostAtOnce} at once, ${refused429} x 429, ${count.format(acceptedTasks)} tasks`,
+      measured: `${maxPerSecond}/s, ${maxAtOnce} at once, ${refused429} x 429, ${count.format(acceptedTasks)} tasks`,
       target: `4, 10, 0, ${count.format(collectors)}`,
-      met: mostPerSecond <= 4 && mostAtOnce <= 10 && refused429 === 0 && acceptedTasks === collectors && complete,
+      met: maxPerSecond <= 4 && maxAtOnce <= 10 && refused429 === 0 && acceptedTasks === collectors && complete,
     },
   ];
 }

@@ -30,8 +30,8 @@ export interface RolloutFigures extends RolloutCase {
    * number of parallel upgrades. The target is 1.05 times this minimum, plus the duration of one upgrade.
    */
   readonly allowedSeconds: number;
-  readonly mostPerSecond: number;
-  readonly mostAtOnce: number;
+  readonly maxPerSecond: number;
+  readonly maxAtOnce: number;
   readonly refused429: number;
   readonly acceptedTasks: number;
   readonly apiRequests: number;
@@ -77,8 +77,8 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
     lastUpgradedSeconds: (endsMs.reduce((last, endMs) => Math.max(last, endMs), 0) - world.model.startMs) / 1_000,
     readySeconds,
     allowedSeconds: tolerance * Math.max(requests / requestsPerSecond, slots) + upgradeSeconds,
-    mostPerSecond: maxPerSecond,
-    mostAtOnce: maxInFlight,
+    maxPerSecond: maxPerSecond,
+    maxAtOnce: maxInFlight,
     refused429: rejected429,
     acceptedTasks: tasksAccepted,
     apiRequests: record.apiRequests,

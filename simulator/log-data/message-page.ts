@@ -54,8 +54,8 @@ function* pieces(
   let next = 0;
   while (next < ranks.length) {
     const rowBytes = writer.bytesOf(ranks[next] as number, withRaw);
-    const least = Math.max(rowBytes, Math.min(pieceBytes, leftBytes));
-    const piece = memory ? memory.lend(least) : freshPiece(least);
+    const min = Math.max(rowBytes, Math.min(pieceBytes, leftBytes));
+    const piece = memory ? memory.lend(min) : freshPiece(min);
     let end = 0;
     for (; next < ranks.length; next++) {
       const written = writer.write(ranks[next] as number, withRaw, piece, end);

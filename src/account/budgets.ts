@@ -2,7 +2,6 @@
  * Request budgets, one for each user, because the service counts requests per user. If the Secrets of a user set
  * different limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
  */
-
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { getOrAdd } from '../base/get-or-add.ts';
@@ -103,10 +102,10 @@ export class Budgets {
   }
 
   #shareOut(id: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
-    const { limits: most = serviceLimits, shares } = this.#options;
+    const { limits: max = serviceLimits, shares } = this.#options;
     const { budget, keys } = user;
     const smallest = (all: readonly Spender[], limit: keyof RequestLimits) =>
-      Math.min(most[limit], ...all.map((spender) => spender[limit] ?? most[limit]));
+      Math.min(max[limit], ...all.map((spender) => spender[limit] ?? max[limit]));
     const limitsOf = (all: readonly Spender[]): RequestLimits => ({
       requestsPerSecond: smallest(all, 'requestsPerSecond'),
       maxConcurrentRequests: smallest(all, 'maxConcurrentRequests'),

@@ -6,7 +6,7 @@ import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';
 
 /** Maximum number of days in the cache of a schedule. It is more than a year. */
-const mostDays = 500;
+const maxDays = 500;
 
 /** Parsed cron schedule in local times without a time zone. */
 export class CronSchedule {
@@ -44,7 +44,7 @@ export class CronSchedule {
 
   #dayFrom(day: number): number | undefined {
     if (!this.#days.has(day)) {
-      if (this.#days.size >= mostDays) this.#days.clear();
+      if (this.#days.size >= maxDays) this.#days.clear();
       this.#days.set(day, this.#dates.nextRun(new Date(day - 1))?.getTime());
     }
     return this.#days.get(day);

@@ -57,7 +57,7 @@ export const manifestKind: StoredKind<Manifest> = new StoredKind({
   kind: 'logfleet.dev/export-manifest',
   form: exportManifest,
   advice: manifestAdvice,
-  mostBytes: largestManifestBytes,
+  maxBytes: largestManifestBytes,
 });
 
 /** Creates the manifest of an export whose time range is completely exported. */

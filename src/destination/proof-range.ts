@@ -75,7 +75,7 @@ export function unprovenOf(
 }
 
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
-  const lowest = ranges.reduce((most, { level }) => Math.max(most, proofLevels.indexOf(level)), 0);
+  const lowest = ranges.reduce((max, { level }) => Math.max(max, proofLevels.indexOf(level)), 0);
   return proofLevels[lowest] as ProofLevel;
 }
 

@@ -9,7 +9,7 @@ import type { Destination } from './store/destination.ts';
 import { destinationError } from './store/destination-error.ts';
 
 /** Maximum number of files that an error message lists. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** Sizes of files by their names. */
 export type ListedFiles = ReadonlyMap<string, number>;
@@ -40,7 +40,7 @@ export async function checkFiles(
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
       // Stops after a few damaged files to save time.
-      if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
+      if (broken.length === maxNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
   if (broken.length > 0) throw brokenFiles(layout, intervals, broken, manifest);
@@ -74,10 +74,10 @@ function brokenFiles(
   broken: readonly BrokenFile[],
   manifest: string | undefined,
 ): LogfleetError {
-  const others = broken.length === mostNamed ? ', and there may be more' : '';
+  const others = broken.length === maxNamed ? ', and there may be more' : '';
   const what = `${broken.map(({ problem }) => problem).join('; ')}${others}`;
   const damaged = new Set(broken.map(({ interval }) => interval));
-  const anew = searchAgainAdvice(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
+  const anew = searchAgainAdvice(layout, intervals, broken.length === maxNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
     `commit records list files that are missing or changed: ${what}; restore the files, or ${anew}`,
@@ -97,7 +97,7 @@ export function searchAgainAdvice(
     .filter(({ segment, toMs }) => toMs <= (highestMs.get(segment) ?? Number.NEGATIVE_INFINITY))
     .map(({ segment, toMs }) => layout.commit(segment, toMs));
   const names = [...(manifest === undefined ? [] : [manifest]), ...records];
-  return damaged === undefined || names.length > mostNamed
+  return damaged === undefined || names.length > maxNamed
     ? 'move the folder of this export away to start the export again'
     : `remove ${names.join(', ')} to search the missing intervals again`;
 }

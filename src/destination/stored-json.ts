@@ -46,7 +46,7 @@ interface StoredKindOptions<T> {
   /** Advice for users if the object is damaged. The default is to start the export again. */
   readonly advice?: string;
   /** Maximum size of the object in bytes. The default is `largestObjectBytes`. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 /** Version of the JSON form of all stored objects. */
@@ -95,7 +95,7 @@ export class StoredKind<T extends object> {
 
   /** Reads an object; undefined if it does not exist. */
   async read(destination: Destination, name: string): Promise<T | undefined> {
-    const content = await destination.read(name, this.#options.mostBytes);
+    const content = await destination.read(name, this.#options.maxBytes);
     return content && this.decode(name, content);
   }
 
@@ -105,8 +105,8 @@ export class StoredKind<T extends object> {
    */
   async settle(destination: Destination, name: string, ours: T): Promise<T> {
     const content = this.encode(ours);
-    if ((await destination.create(name, content, this.#options.mostBytes)) === 'created') return ours;
-    const existing = await destination.read(name, this.#options.mostBytes);
+    if ((await destination.create(name, content, this.#options.maxBytes)) === 'created') return ours;
+    const existing = await destination.read(name, this.#options.maxBytes);
     if (!existing) throw disappeared(name, destination.url);
     return Buffer.compare(existing, content) === 0 ? ours : this.decode(name, existing);
   }
@@ -153,8 +153,8 @@ export function list<T>(item: Decoder<T>): Decoder<readonly T[]> {
   };
 }
 
-export function integer(least = 0): Decoder<number> {
-  return value(`a whole number from ${least} on`, (number) => Number.isSafeInteger(number) && Number(number) >= least);
+export function integer(min = 0): Decoder<number> {
+  return value(`a whole number from ${min} on`, (number) => Number.isSafeInteger(number) && Number(number) >= min);
 }
 
 /** Decoder of times in milliseconds since the epoch. */

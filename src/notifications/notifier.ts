@@ -3,11 +3,10 @@
  *
  * Invariants:
  * - Callers never wait for a notification, and never fail because of it.
- * - The queue holds at most `mostQueued` notifications. Further ones are dropped and counted.
- * - A delivery is tried at most `mostTries` times, with a growing delay.
+ * - The queue holds at most `maxQueued` notifications. Further ones are dropped and counted.
+ * - A delivery is tried at most `maxTries` times, with a growing delay.
  * - The queue is not stored, so undelivered notifications are lost when the process ends.
  */
-
 import { sleep } from '../base/clock.ts';
 import { asLogfleetError } from '../base/errors.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
@@ -17,12 +16,12 @@ import type { OwnerRef, ResourceEvent, ResourceKey, SecretReader } from '../host
 import { type Notification, notificationOf } from './notification.ts';
 import { decodeWebhook, invalid, type Webhook } from './webhook.ts';
 
-const mostQueued = 100;
+const maxQueued = 100;
 /**
  * Maximum number of attempts to deliver a notification. With the delays of `backoffMs`, the last attempt is about five
  * minutes after the first.
  */
-const mostTries = 10;
+const maxTries = 10;
 
 export interface NotifierOptions extends Ports {
   /** Secret with the address of the webhook. It is read before each delivery, so that changes apply at once. */
@@ -48,7 +47,7 @@ export class Notifier {
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
-    if (this.#stopped.signal.aborted || this.#queue.length >= mostQueued) {
+    if (this.#stopped.signal.aborted || this.#queue.length >= maxQueued) {
       this.#outcomes.add({ outcome: 'dropped' });
       return;
     }
@@ -83,7 +82,7 @@ export class Notifier {
         return 'sent';
       } catch (thrown) {
         const error = asLogfleetError(thrown);
-        const isLast = failures + 1 >= mostTries || error.handling.kind === 'stall' || this.#stopped.signal.aborted;
+        const isLast = failures + 1 >= maxTries || error.handling.kind === 'stall' || this.#stopped.signal.aborted;
         if (isLast) {
           const { id, subject, namespace, name } = notification;
           log.warn('a notification was not delivered', { id, subject, namespace, name, error });

@@ -4,7 +4,6 @@
  * With gzip, two chunks are compressed in parallel. This makes the file about 1 % larger, but every gzip reader can
  * read it.
  */
-
 import type { Transform } from 'node:stream';
 import { constants, crc32, createDeflateRaw, createZstdCompress, type DeflateRaw } from 'node:zlib';
 import { getOrAdd } from '../base/get-or-add.ts';
@@ -123,7 +122,7 @@ interface DeflateStream {
 }
 
 /** Maximum number of unused streams for each level. A stream takes half a megabyte. */
-const mostIdle = 4;
+const maxIdle = 4;
 /** Compression streams that no file uses at the moment, by compression level. */
 const idleStreams = new Map<number, DeflateStream[]>();
 
@@ -133,7 +132,7 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   const stream = idle.pop() ?? newStream(level);
   stream.zlib.reset();
   const packed = await stream.packer.pack(chunk);
-  if (idle.length < mostIdle) idle.push(stream);
+  if (idle.length < maxIdle) idle.push(stream);
   else stream.packer.close();
   return [withoutRepeatedMarkers(Buffer.concat(packed))];
 }

@@ -67,14 +67,14 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns a function that adds integers or times to a column. For values of at most `mostPlainDigits` digits, the
+ * Returns a function that adds integers or times to a column. For values of at most `maxPlainDigits` digits, the
  * function does not call `read`, because this is faster.
  */
-function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
+function integerAdder(store: WordStore, maxPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {
     const start = (row.starts[column] as number) + 1;
     const end = (row.ends[column] as number) - 1;
-    const isShort = row.kinds[column] === valueKind.plain && end - start <= mostPlainDigits;
+    const isShort = row.kinds[column] === valueKind.plain && end - start <= maxPlainDigits;
     return (isShort && store.addDigits(row.bytes, start, end)) || addTyped(store, row, column, read);
   };
 }
@@ -140,7 +140,7 @@ class TruthStore implements ColumnStore {
       bits,
     );
     const nulls = this.#values.length - bits.length;
-    return bits.length === 0 ? { nulls } : { least: !bits.includes(0), greatest: bits.includes(1), nulls };
+    return bits.length === 0 ? { nulls } : { min: !bits.includes(0), max: bits.includes(1), nulls };
   }
 
   clear(): void {

@@ -13,8 +13,8 @@ export type ValueBound = bigint | number | boolean | Uint8Array;
 
 /** Minimum and maximum of the values of a column. */
 export interface Bounds {
-  readonly least?: ValueBound | undefined;
-  readonly greatest?: ValueBound | undefined;
+  readonly min?: ValueBound | undefined;
+  readonly max?: ValueBound | undefined;
   readonly nulls: number;
   /** Number of NaN values in a column of doubles. Absent for other columns. */
   readonly nans?: number;
@@ -119,10 +119,10 @@ export class ParquetFooter {
   }
 }
 
-function statisticsOf({ least, greatest, nulls, nans }: Bounds, element: SchemaElement) {
+function statisticsOf({ min, max, nulls, nans }: Bounds, element: SchemaElement) {
   const statistics = {
-    ...(least === undefined ? {} : { min_value: least }),
-    ...(greatest === undefined ? {} : { max_value: greatest }),
+    ...(min === undefined ? {} : { min_value: min }),
+    ...(max === undefined ? {} : { max_value: max }),
     ...(nans === undefined ? {} : { nan_count: BigInt(nans) }),
     null_count: BigInt(nulls),
   };

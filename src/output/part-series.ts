@@ -54,8 +54,8 @@ export class PartSeries {
     if (this.#failure) return Promise.reject(this.#failure.error);
     const draining = this.#current?.writer.drained();
     if (draining) return draining;
-    const mostFinishing = this.#current?.writer.isFull ? 1 : maxFinishingParts;
-    if (this.#finishing < mostFinishing) return undefined;
+    const maxFinishing = this.#current?.writer.isFull ? 1 : maxFinishingParts;
+    if (this.#finishing < maxFinishing) return undefined;
     this.#finished ??= Promise.withResolvers();
     return this.#finished.promise;
   }

@@ -143,12 +143,12 @@ export class TextStore {
   #bounds(): Bounds {
     const nulls = this.#rows - this.#textRows;
     if (this.#kept === 0) return { nulls };
-    let [least, greatest] = [0, 0];
+    let [min, max] = [0, 0];
     for (let text = 1; text < this.#kept; text++) {
-      if (this.#isLess(text, least)) least = text;
-      else if (this.#isLess(greatest, text)) greatest = text;
+      if (this.#isLess(text, min)) min = text;
+      else if (this.#isLess(max, text)) max = text;
     }
-    return { least: this.#text(least), greatest: this.#text(greatest), nulls };
+    return { min: this.#text(min), max: this.#text(max), nulls };
   }
 
   #isLess(left: number, right: number): boolean {

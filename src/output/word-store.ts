@@ -8,7 +8,7 @@ import type { PageWriter } from './parquet-pages.ts';
 const half = 2 ** 32;
 const chunkDigits = 6;
 const powers: readonly number[] = Array.from({ length: chunkDigits + 1 }, (_, digits) => 10 ** digits);
-const mostDigits = 19;
+const maxDigits = 19;
 const zero = 0x30;
 const minus = 0x2d;
 const initialRows = 256;
@@ -55,7 +55,7 @@ export class WordStore {
   addDigits(bytes: Uint8Array, start: number, end: number): boolean {
     const isNegative = bytes[start] === minus;
     const first = isNegative ? start + 1 : start;
-    if (first >= end || end - first > mostDigits) return false;
+    if (first >= end || end - first > maxDigits) return false;
     let high = 0;
     let low = 0;
     for (let at = first; at < end; ) {
@@ -96,12 +96,12 @@ export class WordStore {
   get integerBounds(): Bounds {
     const nulls = this.#rows - this.#words;
     if (this.#words === 0) return { nulls };
-    let [least, greatest] = [0, 0];
+    let [min, max] = [0, 0];
     for (let word = 1; word < this.#words; word++) {
-      if (this.#isLess(word, least)) least = word;
-      else if (this.#isLess(greatest, word)) greatest = word;
+      if (this.#isLess(word, min)) min = word;
+      else if (this.#isLess(max, word)) max = word;
     }
-    return { least: this.#integers[least], greatest: this.#integers[greatest], nulls };
+    return { min: this.#integers[min], max: this.#integers[max], nulls };
   }
 
   /**
@@ -111,15 +111,15 @@ export class WordStore {
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
     const nulls = this.#rows - this.#words;
-    let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     let nans = 0;
     for (const value of doubles) {
       if (Number.isNaN(value)) nans++;
-      if (value < least) least = value;
-      if (value > greatest) greatest = value;
+      if (value < min) min = value;
+      if (value > max) max = value;
     }
     if (nans === doubles.length) return { nulls, nans };
-    return { least: least === 0 ? -0 : least, greatest: greatest === 0 ? 0 : greatest, nulls, nans };
+    return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max, nulls, nans };
   }
 
   clear(): void {
@@ -173,8 +173,8 @@ export class WordDictionary {
    */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
-    const mostWords = count >> 1;
-    this.#reserve(count, mostWords);
+    const maxWords = count >> 1;
+    this.#reserve(count, maxWords);
     const { words, indexes } = this;
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -189,7 +189,7 @@ export class WordDictionary {
         word = (slots[slot] as number) - 1;
       }
       if (word < 0) {
-        if (size === mostWords) return false;
+        if (size === maxWords) return false;
         word = size++;
         words[2 * word] = low;
         words[2 * word + 1] = high;
@@ -202,13 +202,13 @@ export class WordDictionary {
     return size > 0 && 2 * (8 * size + indexBits / 8) <= 8 * count;
   }
 
-  #reserve(count: number, mostWords: number): void {
+  #reserve(count: number, maxWords: number): void {
     if (this.indexes.length < count) {
       const capacity = powerOfTwo(count);
       this.indexes = new Int32Array(capacity);
       this.words = new Int32Array(capacity);
     }
-    const slots = Math.max(minSlots, powerOfTwo(2 * mostWords));
+    const slots = Math.max(minSlots, powerOfTwo(2 * maxWords));
     if (this.#slots.length < slots) this.#slots = new Int32Array(slots);
     else this.#slots.fill(0);
   }

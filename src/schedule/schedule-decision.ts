@@ -89,7 +89,7 @@ export interface ScheduleDecision {
   readonly gaps: readonly Gap[];
   /** Names of due runs that other SearchExports already have. */
   readonly taken: readonly string[];
-  /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `mostCounted`. */
+  /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
@@ -112,9 +112,9 @@ export interface ScheduleDecision {
  * Number of failed runs at which a schedule stops creating runs. It continues after the user has retried the failed
  * runs (S5).
  */
-export const mostGaps = 100;
+export const maxGaps = 100;
 /** Number of pending runs at which counting ends. */
-export const mostCounted = 1_000;
+export const maxCounted = 1_000;
 
 export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
@@ -124,12 +124,12 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const gaps = gapsOf(snapshot, present);
   const taken = union([...covered, ...[...gaps, ...present].map(({ span }) => span)]);
   const dueTime = dueTimeOf(settings, nowMs, taken);
-  const due = dueRuns(dueTime, settings).take(mostCounted).toArray();
+  const due = dueRuns(dueTime, settings).take(maxCounted).toArray();
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
   // An active run can still fail, so active runs count toward the maximum number of failed runs, too.
-  const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
+  const free = snapshot.isPaused ? 0 : Math.min(maxActive, maxGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
     remove: beyondHistory(present, snapshot),

@@ -4,7 +4,7 @@ import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
 import { atWork, type Health, resting, stalled } from '../controller/health.ts';
 import { isoTime } from '../controller/status-text.ts';
-import { type Gap, mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
+import { type Gap, maxCounted, maxGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
 export interface ScheduleHealthInput {
   readonly name: string;
@@ -49,7 +49,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
   const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
   if (later > 0 || underWay.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
-    const count = pending === mostCounted ? `at least ${later}` : `${later}`;
+    const count = pending === maxCounted ? `at least ${later}` : `${later}`;
     const message = `${covered} ${activeText}, and ${count} more will be created.`;
     return { ...atWork, reason: reasons.backfilling, message };
   }
@@ -79,7 +79,7 @@ function healthOfProblem({ handling, reason = reasons.internalError, message }: 
 /** Returns the health of a schedule with failed runs, whose time ranges are not exported. */
 function healthOfGaps(first: Gap, count: number, retry: string): Health {
   const stop =
-    count >= mostGaps ? ` No further run is created until one of these ${mostGaps} failed runs is retried.` : '';
+    count >= maxGaps ? ` No further run is created until one of these ${maxGaps} failed runs is retried.` : '';
   const failed = count === 1 ? `Run ${first.run} failed` : `${count} runs failed, of which the first is ${first.run}`;
   const message = `${failed}: ${first.reason}. ${count === 1 ? 'The time range of the run is' : 'The time ranges of the runs are'} not exported.${stop} Correct the cause, then run: ${retry}`;
   return { ...stalled, reason: reasons.runsFailed, message };

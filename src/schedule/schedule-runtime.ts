@@ -5,7 +5,6 @@
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
  * data creates no runs.
  */
-
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
@@ -41,7 +40,7 @@ import { decideSchedule, isUnfinished, type Run, type ScheduleSettings } from '.
 import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
-  mostCovered,
+  maxCovered,
   readCovered,
   readGaps,
   readSpan,
@@ -215,7 +214,7 @@ export class ScheduleRuntime {
   #isReadFirst({ status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
-    return !this.#stored && covered.length >= mostCovered;
+    return !this.#stored && covered.length >= maxCovered;
   }
 
   /** Settings of the spec. Throws `InvalidSpec`. */

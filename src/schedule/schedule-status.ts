@@ -1,5 +1,4 @@
 /** Composes the status of a schedule, and reads the status for the next decision. */
-
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
@@ -13,8 +12,8 @@ import type { TickCalendar } from './tick-calendar.ts';
 import { union } from './time-spans.ts';
 
 /** Maximum lengths of lists in the status, as in the CRD. */
-export const mostCovered = 100;
-const mostRuns = 50;
+export const maxCovered = 100;
+const maxRuns = 50;
 
 /** Decision about a schedule, with its input. */
 export interface ScheduleFacts {
@@ -72,7 +71,7 @@ function describe(
     // When no run follows, the value `undefined` removes the former `nextScheduleTime` from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
-    covered: covered.slice(-mostCovered).map(renderSpan),
+    covered: covered.slice(-maxCovered).map(renderSpan),
     gaps: gaps.map(({ span, run, reason }) => ({ ...renderSpan(span), run, reason })),
     runs: latestRuns(before?.runs ?? [], runs),
   };
@@ -101,8 +100,8 @@ function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): read
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
   const newestFirst = [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from));
   const ended = newestFirst.filter(hasEnded);
-  const left = new Set(ended.slice(Math.max(0, mostRuns - (newestFirst.length - ended.length))));
-  return newestFirst.filter((run) => !left.has(run)).slice(0, mostRuns);
+  const left = new Set(ended.slice(Math.max(0, maxRuns - (newestFirst.length - ended.length))));
+  return newestFirst.filter((run) => !left.has(run)).slice(0, maxRuns);
 }
 
 function hasEnded({ state }: RunStatus): boolean {

@@ -16,7 +16,7 @@ const longestChangeMs = dayMs;
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
-const mostCalendars = 100;
+const maxCalendars = 100;
 
 /**
  * Cache of recently used calendars. Equal cron schedules share a calendar, because each calendar takes 80 KB of memory.
@@ -28,7 +28,7 @@ export class TickCalendars {
   get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
     const key = `${schedule} ${zoneName}`;
     const calendar = this.#recent.get(key) ?? create();
-    if (!this.#recent.has(key) && this.#recent.size >= mostCalendars) this.#recent.clear();
+    if (!this.#recent.has(key) && this.#recent.size >= maxCalendars) this.#recent.clear();
     this.#recent.set(key, calendar);
     return calendar;
   }

@@ -48,7 +48,7 @@ export interface ReceivedStatus {
 /** States in which a search job is finished. */
 const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
-const mostPolls = 600;
+const maxPolls = 600;
 
 export class ContractJob {
   readonly created: Received;
@@ -98,14 +98,14 @@ export class ContractJob {
   /** Polls the search job once a second until it ends. Returns all statuses. */
   async pollUntilDone(): Promise<readonly ReceivedStatus[]> {
     const seen: ReceivedStatus[] = [];
-    for (let poll = 0; poll < mostPolls; poll++) {
+    for (let poll = 0; poll < maxPolls; poll++) {
       const { status, json, text } = await this.status();
       if (status !== 200) throw new Error(`the status of the job is not to be had: ${status} ${text}`);
       seen.push(json);
       if (endStates.includes(json.state)) return seen;
       await this.#service.pass(pollMs);
     }
-    throw new Error(`the job is still ${seen.at(-1)?.state} after ${mostPolls} polls`);
+    throw new Error(`the job is still ${seen.at(-1)?.state} after ${maxPolls} polls`);
   }
 
   #keep({ cookies }: Received): void {

@@ -89,9 +89,9 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Checks that the service runs at most `most` search jobs at once, and that deleting one makes room for another. */
-  async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
-    for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
+  /** Checks that the service runs at most `max` search jobs at once, and that deleting one makes room for another. */
+  async function expectMaxJobs(simulator: SimulatedDeployment, max: number): Promise<void> {
+    for (let job = 1; job < max; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);
     expectError(await requestJob(simulator), 429, 'rate.limit.exceeded');
     await last.delete();
@@ -102,7 +102,7 @@ describe('8 limits of search jobs', () => {
   const why = 'would exceed the number of jobs of the organisation';
 
   testSimulated('active search jobs: 200; a deletion frees one (4.5, 7.1)', { why }, (simulator) =>
-    expectMostJobs(simulator, 200),
+    expectMaxJobs(simulator, 200),
   );
 
   testSimulated(
@@ -128,13 +128,13 @@ describe('8 limits of search jobs', () => {
         organisations: { frequent: { activeJobs: 20 } },
       },
     },
-    (simulator) => expectMostJobs(simulator, 20),
+    (simulator) => expectMaxJobs(simulator, 20),
   );
 
   testSimulated(
     'concurrent jobs, flex data: 200',
     { why, scenario: { users: { ann: { keys: { a1: 'key' }, organisation: 'flex' } }, organisations: { flex: {} } } },
-    (simulator) => expectMostJobs(simulator, 200),
+    (simulator) => expectMaxJobs(simulator, 200),
   );
 
   test('keep-alive: a status or result request every 20 s keeps a job, 30 s of silence cancel it (3.1)', async () => {

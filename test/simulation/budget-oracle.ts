@@ -2,18 +2,18 @@
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
 
-const mostPerSecond = 4;
-const mostAtOnce = 10;
+const maxPerSecond = 4;
+const maxAtOnce = 10;
 
 export function budgetViolations({ plan, journal, startMs, state, disturbances }: HistoryRecord): string[] {
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
-  if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
+  if (perSecond > maxPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
   // Requests that stalled before a kill may still run. Later processes do not know of these requests, so the number of
   // concurrent requests is not checked (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
-  if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);
+  if (atOnce > maxAtOnce) found.push(`B1: ${atOnce} requests at once`);
   if (state.counters.rejected429 > 0)
     found.push(`B1: ${state.counters.rejected429} requests were refused for the limits`);
   return found;

@@ -15,12 +15,12 @@ export class Chance {
     return this.#random.next() < probability;
   }
 
-  whole(least: number, most: number): number {
-    return least + Math.floor(this.#random.next() * (most - least + 1));
+  whole(min: number, max: number): number {
+    return min + Math.floor(this.#random.next() * (max - min + 1));
   }
 
-  between(least: number, most: number): number {
-    return least + this.#random.next() * (most - least);
+  between(min: number, max: number): number {
+    return min + this.#random.next() * (max - min);
   }
 
   one<T>(choices: readonly T[]): T {

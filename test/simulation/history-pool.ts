@@ -22,7 +22,7 @@ const readEveryMs = 500;
  * Number of simulations after which a thread is replaced. Each killed process in a simulation leaves 10 to 20 MB of
  * memory behind.
  */
-const mostPerThread = 30;
+const maxPerThread = 30;
 
 export interface HistoryPoolOptions {
   readonly threads: number;
@@ -83,7 +83,7 @@ class HistoryThread {
   }
 
   async run(order: HistoryOrder): Promise<WorkerReply> {
-    if (this.#count >= mostPerThread) await this.end();
+    if (this.#count >= maxPerThread) await this.end();
     this.#worker ??= this.#begin();
     this.#count++;
     const reply = await replyTo(this.#worker, order, this.#longestProcessorMs);

@@ -27,7 +27,7 @@ export function mutant(
   return { rule, name, directions, shows, mutations: [{ file, find, replace }] };
 }
 
-const mostTold = 3;
+const maxTold = 3;
 
 /**
  * Runs simulations until one detects the mutant. If none does, returns a message with the violations that they found
@@ -36,14 +36,14 @@ const mostTold = 3;
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,
   worker: URL,
-  mostSeeds: number,
+  maxSeeds: number,
 ): Promise<string | undefined> {
   const pool = new HistoryPool({ threads: 1, mutations, worker });
   const others = new Set<string>();
   let isSeen = false;
   try {
     await pool.run({
-      ...{ seeds: countFrom(1, mostSeeds), directions },
+      ...{ seeds: countFrom(1, maxSeeds), directions },
       onReply: ({ violations }) => {
         for (const one of violations) others.add(one);
         isSeen ||= violations.some((one) => one.startsWith(shows));
@@ -54,5 +54,5 @@ export async function whyUnseen(
     await pool.close();
   }
   if (isSeen) return undefined;
-  return `no violation begins with ${shows}; there are ${[...others].slice(0, mostTold).join('; ') || 'none'}`;
+  return `no violation begins with ${shows}; there are ${[...others].slice(0, maxTold).join('; ') || 'none'}`;
 }

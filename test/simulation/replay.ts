@@ -4,7 +4,7 @@
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 
-const mostTold = 3;
+const maxTold = 3;
 
 export function violationsTold(
   program: string,
@@ -13,7 +13,7 @@ export function violationsTold(
 ): string {
   const direction = directions === undefined ? '' : ` --directions ${directions}`;
   const replay = `node_modules/node/bin/node ${program} --from ${seed}${direction} --trace`;
-  return [replay, ...violations.slice(0, mostTold)].join('\n  ');
+  return [replay, ...violations.slice(0, maxTold)].join('\n  ');
 }
 
 /** Reports a simulation that ended with an error. */

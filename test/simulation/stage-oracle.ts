@@ -108,9 +108,9 @@ function wrongChoice(
   const gone = versions.size - state.collectors.length;
   // A collector with a running upgrade stays selected (U12).
   const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
-  const most =
+  const max =
     state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
-  if (isFirst && selected > most) return `counts ${selected} selected collectors, at most ${most} are`;
+  if (isFirst && selected > max) return `counts ${selected} selected collectors, at most ${max} are`;
   const limit = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected);
   if (members.length > limit) return `has ${members.length} members, its size is ${limit}`;
   const subjects = state.collectors.map(({ id, name }) => ({ id, name, version: versionAt(record, id, atMs) ?? '' }));
@@ -123,8 +123,8 @@ function wrongChoice(
   if (wrong) return `chose ${wrong.name}`;
   const others = new Set(stages.slice(0, -1).flatMap((stage) => stage.members ?? []));
   const free = subjects.filter((one) => !others.has(one.id) && mayTake(one) && isUpgradable(record, text, one, target));
-  const least = Math.min(limit, free.length);
-  return members.length < least ? `has ${members.length} members, at least ${least} can be upgraded` : undefined;
+  const min = Math.min(limit, free.length);
+  return members.length < min ? `has ${members.length} members, at least ${min} can be upgraded` : undefined;
 }
 
 function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {

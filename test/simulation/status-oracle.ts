@@ -53,10 +53,10 @@ function tooManyUpdated(
   target: string | undefined,
 ): string[] {
   if (target === undefined || !status.collectors) return [];
-  let most = 0;
-  for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) most++;
+  let max = 0;
+  for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) max++;
   const { updated } = status.collectors;
-  return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
+  return updated > max ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${max} ever did`] : [];
 }
 
 /**

@@ -1,5 +1,4 @@
 /** Checks that no upgrade task runs twice, and that there are no more tasks than needed (U15). */
-
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -56,11 +55,11 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     // Another policy may have upgraded the collector to its own target. The first policy may then upgrade the collector
     // again.
     const elsewhere = tasks.length - accepted.length;
-    const renewed = renewals(record) * (1 + mostRetries(record));
-    const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
-    if (accepted.length > most) {
+    const renewed = renewals(record) * (1 + maxRetries(record));
+    const max = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
+    if (accepted.length > max) {
       found.push(
-        `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, at most ${most} are allowed (${unknown} unknown)`,
+        `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, at most ${max} are allowed (${unknown} unknown)`,
       );
     }
   }
@@ -93,7 +92,7 @@ function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): 
   return plan.fleet.cannotFail ? restores : (1 + retries) * (1 + back) - 1 + restores;
 }
 
-function mostRetries({ plan, policyChanges }: HistoryRecord): number {
+function maxRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 

@@ -5,7 +5,7 @@ import type { TimeRange } from '../../src/api/time-range.ts';
 import { minuteMs } from '../../src/base/time-units.ts';
 import { runName } from '../../src/schedule/run-name.ts';
 
-import { leastPerRun } from '../integration/schedule/least-requests.ts';
+import { minPerRun } from '../integration/schedule/min-requests.ts';
 import { every, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
 
 const backfill = 1_000;
@@ -48,7 +48,7 @@ test.each([
     const records = world.records();
     expect(records.length).toBeGreaterThan(backfill);
     expect((await world.verify())?.gaps).toEqual([]);
-    const ratio = world.world.journal.length / (records.length * leastPerRun);
+    const ratio = world.world.journal.length / (records.length * minPerRun);
     const durationOf = (name: string) => (completed.get(name) ?? 0) - (created.get(name) ?? 0);
     const longestMs = Math.max(...records.map((span) => durationOf(runName('hourly', span))));
     // A run becomes due three minutes after the end of its time range, because the schedule's `settleDelay` is three

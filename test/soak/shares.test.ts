@@ -6,9 +6,9 @@ import { shareHistory } from '../unit/account/share-history.ts';
 const histories = 10_000;
 
 test('B8: the shares of operator and workers never exceed the limits', () => {
-  let most = 0;
+  let max = 0;
   for (let seed = 1_000; seed < 1_000 + histories; seed++) {
-    most = Math.max(most, shareHistory(seededRandom(seed)).mostWorkers);
+    max = Math.max(max, shareHistory(seededRandom(seed)).maxWorkers);
   }
-  expect(most).toBe(4);
+  expect(max).toBe(4);
 });

@@ -65,14 +65,14 @@ switch (act.kind) {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
     // The maximum starts at the current memory size, because an earlier peak may come from the compilation of modules.
-    let most = before;
+    let max = before;
     const look = () => {
-      most = Math.max(most, process.memoryUsage.rss());
+      max = Math.max(max, process.memoryUsage.rss());
     };
     const upload = await writeBytes(act.name, act.bytes, look);
     await upload.finish();
     look();
-    tell({ grownBytes: most - before });
+    tell({ grownBytes: max - before });
     process.exit();
     break;
   }

@@ -123,11 +123,11 @@ export class FakePermit implements JobPermit {
 }
 
 /**
- * Returns a function that delivers result pages of a search job with `total` rows. Each page has at most `most` rows.
+ * Returns a function that delivers result pages of a search job with `total` rows. Each page has at most `max` rows.
  */
-export function serve(total: number, most = 10_000) {
+export function serve(total: number, max = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
-    const rows = Math.max(0, Math.min(total - offset, limit, most));
+    const rows = Math.max(0, Math.min(total - offset, limit, max));
     for (let index = 0; index < rows; index++) receiver.row(rowOf(offset + index));
     return rows;
   };

@@ -123,8 +123,8 @@ export class MemoryApiServer {
     this.store.compact();
   }
 
-  spread([least, most]: readonly [number, number]): number {
-    return least + (most - least) * this.#options.random.next();
+  spread([min, max]: readonly [number, number]): number {
+    return min + (max - min) * this.#options.random.next();
   }
 
   get clock(): Clock {

@@ -249,12 +249,12 @@ export function concerns(event: StoreEvent, collection: string, namespace: strin
 
 /** Cache of parsed request paths. */
 const targets = new Map<string, RequestTarget | undefined>();
-const mostTargets = 10_000;
+const maxTargets = 10_000;
 
 export function parsePath(path: string): RequestTarget | undefined {
   const known = targets.get(path);
   if (known) return known;
-  if (targets.size >= mostTargets) targets.clear();
+  if (targets.size >= maxTargets) targets.clear();
   const target = readPath(path);
   targets.set(path, target);
   return target;

@@ -132,8 +132,8 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   );
   check('receipt.lateShare', isShare(receipt.lateShare), 'is not valid; write a number from 0 to 1');
   check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
-  const checkWhole = (member: SettingsMember, value: number, least: number, most: number, unit = '') =>
-    check(member, isWhole(value, least, most), `is ${value}; write ${least} to ${most}${unit}`);
+  const checkWhole = (member: SettingsMember, value: number, min: number, max: number, unit = '') =>
+    check(member, isWhole(value, min, max), `is ${value}; write ${min} to ${max}${unit}`);
   checkWhole('size.typicalBytes', size.typicalBytes, smallestTypicalBytes, largestTypicalBytes, ' bytes');
   checkWhole('size.largestBytes', size.largestBytes, smallestLargeBytes, 1_048_576, ' bytes');
   check('size.largeShare', isShare(size.largeShare), 'is not valid; write a number from 0 to 1');
@@ -173,8 +173,8 @@ export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): 
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);
 }
 
-function isWhole(value: number, least: number, most: number): boolean {
-  return Number.isInteger(value) && value >= least && value <= most;
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
 }
 
 function isShare(value: number): boolean {

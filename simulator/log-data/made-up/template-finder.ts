@@ -69,14 +69,14 @@ export class TemplateFinder implements Finder {
     if (!this.#matches.prepare(effort)) return;
     if (listener) this.#news ??= newMatches(this.#rows, this.#matches, listener);
     const { examinedPerMatch = 0, unitsPerMatch = 0 } = this.#news ?? {};
-    const most =
+    const max =
       examinedPerMatch > 0 ? Math.min(maxMatches, Math.floor(this.#maxExamined / examinedPerMatch)) : maxMatches;
-    if (this.found < most) {
+    if (this.found < max) {
       const blocks = effort.allows(this.#unitsPerBlock);
       const matches = effort.allows(unitsPerMatch);
-      this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
+      this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(max, this.found + matches), effort);
     }
-    this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
+    this.isGivenUp = this.reachedMs > targetMs && this.found >= max && max < maxMatches;
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 

@@ -33,7 +33,7 @@ const maxRowsPerBlock = 2_048;
 /** Returns the number of messages in a full message block. */
 export function rowsPerBlock(settings: MadeUpSettings): number {
   const counts = settings.dense.map(({ count }) => count);
-  const largest = counts.reduce((most, count) => Math.max(most, count), otherMessages(settings));
+  const largest = counts.reduce((max, count) => Math.max(max, count), otherMessages(settings));
   return Math.max(1, Math.min(maxRowsPerBlock, largest));
 }
 

@@ -5,7 +5,7 @@ import { groupedText } from '../../base/number-text.ts';
 import { invocation } from '../command/invocation.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
 import { paintWith, printable, renderAge, renderBytes, renderCount, renderMoment } from '../render/text.ts';
-import { figuresOf, hasRunsLeft, mostPending, type RowFigures, type ScheduleOutlook } from './schedule-planner.ts';
+import { figuresOf, hasRunsLeft, maxPending, type RowFigures, type ScheduleOutlook } from './schedule-planner.ts';
 
 export function renderSchedulePlan(
   planned: ScheduleOutlook,
@@ -76,7 +76,7 @@ function describeShare(share: number): string {
 }
 
 function atLeast(pending: number): string {
-  return pending === mostPending ? 'at least ' : '';
+  return pending === maxPending ? 'at least ' : '';
 }
 
 export function schedulePlanDocument(planned: ScheduleOutlook): object {

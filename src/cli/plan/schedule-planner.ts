@@ -21,13 +21,13 @@ import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
-export const mostPending = 100_000;
+export const maxPending = 100_000;
 
 export interface ScheduleRuns {
   readonly resource: SearchExportSchedule;
   /** Runs that become due in the next 24 hours. */
   readonly nextDay: number;
-  /** Number of due runs that are neither complete nor failed. Counts at most `mostPending` runs. */
+  /** Number of due runs that are neither complete nor failed. Counts at most `maxPending` runs. */
   readonly pending: number;
   /** Failed runs. Only a user can start them again. */
   readonly failed: number;
@@ -62,7 +62,7 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
   const gaps = readGaps(status);
   const { open } = dueTimeOf(times, nowMs, union([...readCovered(status), ...gaps.map(({ span }) => span)]));
   const due = open.values().flatMap((span) => times.calendar.divide(span));
-  const pending = lengthOf(due.take(mostPending));
+  const pending = lengthOf(due.take(maxPending));
   const nextDueMs = nextDue(times, nowMs);
   const isDone = pending === 0 && nextDueMs === undefined;
   return {

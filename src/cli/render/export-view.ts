@@ -67,8 +67,8 @@ export function renderExport(resource: SearchExport, moment: Moment, options: Vi
   const { status = {} } = resource;
   const { width, colour } = options;
   const rows = status.summary?.rows;
-  const texts = (lines: readonly string[] = [], most: number, paint: Paint) =>
-    lines.slice(0, most).map((line) => paint('yellow', printable(line)));
+  const texts = (lines: readonly string[] = [], max: number, paint: Paint) =>
+    lines.slice(0, max).map((line) => paint('yellow', printable(line)));
   return renderView(resource, moment, options, { all: everything, fitting: details }, ({ jobs, problems }, paint) => ({
     figure: rows === undefined ? undefined : `${rows} rows`,
     figures: [...coverage(status, width, paint), ...pace(status, moment, width)],
@@ -180,8 +180,8 @@ function waiting(status: SearchExportStatus): string | undefined {
   return isWaiting ? conditionOf(status, 'Ready')?.message : undefined;
 }
 
-function searches({ jobs = [] }: SearchExportStatus, most: number): readonly string[] {
-  const rows = jobs.slice(0, most).map(({ id, from, to, state, messageCount, recordCount = 0 }) => {
+function searches({ jobs = [] }: SearchExportStatus, max: number): readonly string[] {
+  const rows = jobs.slice(0, max).map(({ id, from, to, state, messageCount, recordCount = 0 }) => {
     const found = [
       ...(messageCount === undefined ? [] : [renderCount(messageCount, 'message')]),
       ...(recordCount === 0 ? [] : [renderCount(recordCount, 'record')]),
@@ -190,7 +190,7 @@ function searches({ jobs = [] }: SearchExportStatus, most: number): readonly str
   });
   const widths = columnWidths(rows);
   const more = jobs.length - rows.length;
-  return [...rows.map((row) => renderRow(row, widths, 2)), ...(more > 0 && most > 0 ? [`and ${more} more`] : [])];
+  return [...rows.map((row) => renderRow(row, widths, 2)), ...(more > 0 && max > 0 ? [`and ${more} more`] : [])];
 }
 
 function facts({ spec, status = {} }: SearchExport): readonly Fact[] {

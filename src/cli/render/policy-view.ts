@@ -63,7 +63,7 @@ export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, opt
       ? [renderBar(collectors, Math.min(width, widestBar), paint), ...renderLegend(collectors, width, paint)]
       : [];
     const newest = detail.actions === 0 ? 1 : detail.actions;
-    const stageLines = { most: detail.stages, width: width - 2, nowMs, approve };
+    const stageLines = { max: detail.stages, width: width - 2, nowMs, approve };
     return {
       detail: targetOf(policy.spec.target, status),
       figure: summary?.updated === undefined ? undefined : `${summary.updated} updated`,
@@ -164,13 +164,13 @@ function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | 
 
 function versions(
   { versions: counts = [], targetVersion }: CollectorVersionPolicyStatus,
-  most: number,
+  max: number,
   width: number,
   paint: Paint,
 ): readonly string[] {
-  if (most === 0) return [];
+  if (max === 0) return [];
   // The lines are sorted by version, not by number of collectors, so that no line moves during a rollout.
-  const shown = counts.slice(0, most).sort(oldestFirst);
+  const shown = counts.slice(0, max).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
   const columns = Math.max(1, Math.min(50, width - widthOf(labels[0] ?? '') - 12));
@@ -179,7 +179,7 @@ function versions(
     const bar = paint(version === targetVersion ? 'green' : 'dim', '■'.repeat(length));
     return `${labels[index]}  ${bar} ${count}`;
   });
-  const rest = counts.slice(most);
+  const rest = counts.slice(max);
   if (rest.length === 0) return lines;
   const collectors = rest.reduce((sum, { count }) => sum + count, 0);
   return [
@@ -197,11 +197,11 @@ function oldestFirst(left: VersionCount, right: VersionCount): number {
 
 function tasksInFlight(
   { tasks = [], collectors }: CollectorVersionPolicyStatus,
-  most: number,
+  max: number,
   nowMs: number,
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
-  const lines = taskLines(open.slice(0, most), nowMs);
+  const lines = taskLines(open.slice(0, max), nowMs);
   // The status lists only some of the upgrades in flight, but contains the number of all of them.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
@@ -217,8 +217,8 @@ function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string
   });
 }
 
-function reasonLines(all: readonly ReasonCount[] = [], most: number, paint: Paint): readonly string[] {
-  return all.slice(0, most).map(({ reason, count, examples = [] }) => {
+function reasonLines(all: readonly ReasonCount[] = [], max: number, paint: Paint): readonly string[] {
+  return all.slice(0, max).map(({ reason, count, examples = [] }) => {
     return `${paint('red', `${count} × ${printable(reason)}`)}${printable(renderExamples(examples, count))}`;
   });
 }

@@ -16,7 +16,7 @@ import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, wi
 
 interface StageLinesOptions {
   /** Maximum number of shown stages. The current stage is always shown. */
-  readonly most: number;
+  readonly max: number;
   readonly width: number;
   readonly nowMs: number;
   /** Command that approves the waiting stage. */
@@ -40,11 +40,11 @@ const gap = '  ';
 
 export function renderStages(
   stages: readonly StageStatus[],
-  { most, width, nowMs, approve }: StageLinesOptions,
+  { max, width, nowMs, approve }: StageLinesOptions,
   paint: Paint,
 ): readonly string[] {
-  const first = firstShown(stages, most);
-  const shown = stages.slice(first, first + most);
+  const first = firstShown(stages, max);
+  const shown = stages.slice(first, first + max);
   const names = aligned(shown.map(({ name }) => clip(printable(name), Math.max(6, Math.floor(width / 4)))));
   const states = aligned(shown.map((stage) => renderStageState(stage, nowMs)));
   const counts = aligned(shown.map(renderCounts));
@@ -77,10 +77,10 @@ export function renderStages(
   ];
 }
 
-function firstShown(stages: readonly StageStatus[], most: number): number {
+function firstShown(stages: readonly StageStatus[], max: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
-  const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
-  return Math.max(0, Math.min(wanted, stages.length - most));
+  const wanted = (current === -1 ? stages.length : current) - Math.min(1, max - 1);
+  return Math.max(0, Math.min(wanted, stages.length - max));
 }
 
 const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = {

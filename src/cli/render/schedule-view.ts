@@ -71,9 +71,9 @@ function figures({ coveredUntil, summary, pendingRuns = 0 }: SearchExportSchedul
   ].join(', ');
 }
 
-function renderRuns(runs: readonly RunStatus[], most: number): readonly string[] {
+function renderRuns(runs: readonly RunStatus[], max: number): readonly string[] {
   const rows = runs
-    .slice(0, most)
+    .slice(0, max)
     .map(({ from, to, state, rows, bytes, name }) => [
       `${from} to ${to}`,
       state,

@@ -143,8 +143,8 @@ function renderStall(
 const timeWidth = 10;
 
 /** Renders the newest Events in order of time, each in at most two lines. */
-function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
-  return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
+function eventLines(all: readonly LiveEvent[], max: number, width: number, paint: Paint): readonly string[] {
+  return all.slice(Math.max(0, all.length - max)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);
     const [head, text] = [printable(name), printable(message)];
     const columns = Math.max(20, width - timeWidth);

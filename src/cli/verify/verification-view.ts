@@ -1,5 +1,4 @@
 /** Renders the result of `logfleet verify` as a table or as JSON. */
-
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
@@ -163,10 +162,10 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
   Search: 'counted only by their own searches (Search)',
   None: 'incomplete (None)',
 };
-const mostRanges = 5;
+const maxRanges = 5;
 
 /**
- * Renders how logfleet checked each time range. For more than `mostRanges` ranges, renders only the number of ranges
+ * Renders how logfleet checked each time range. For more than `maxRanges` ranges, renders only the number of ranges
  * and rows for each kind of check.
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
@@ -174,7 +173,7 @@ function renderLevels({ proof, export: { results } }: Manifest): string {
   // Records of an aggregation have no sizes or times to compare, so the text does not mention that these values were
   // not compared.
   const others = results === 'Records' ? () => '' : renderNotCompared;
-  if (proof.length <= mostRanges)
+  if (proof.length <= maxRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
   return proofLevels
     .map((level) => ({ level, own: proof.filter((range) => range.level === level) }))

@@ -38,10 +38,10 @@ export function destinationError(failure: DestinationFailure, message: string, c
 }
 
 /** Returns the error for an object that is larger than any object that logfleet writes. */
-export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
+export function tooLarge(name: string, bytes: string, maxBytes: number): LogfleetError {
   return destinationError(
     'damaged',
-    `the object ${name} has a size of ${bytes} bytes, but logfleet writes objects of at most ${mostBytes} bytes`,
+    `the object ${name} has a size of ${bytes} bytes, but logfleet writes objects of at most ${maxBytes} bytes`,
   );
 }
 

@@ -42,13 +42,13 @@ export interface Destination {
   /**
    * Reads a whole object. Returns undefined if it does not exist, and throws `destination.damaged` if it is too large.
    */
-  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
+  read(name: string, maxBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
    * Writes a small object unless an object of this name exists. After a lost answer, a second call may return 'exists',
    * because the first call created the object (E3).
    */
-  create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
+  create(name: string, content: Uint8Array, maxBytes?: number): Promise<'created' | 'exists'>;
 
   /** Begins to upload a data file. The file becomes visible when `FileUpload.finish` succeeds. */
   open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;

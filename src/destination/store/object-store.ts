@@ -45,12 +45,12 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   protected abstract abortUploads(folder: string, choice: LeftoverChoice): Promise<number>;
   protected abstract disconnect(): void | Promise<void>;
 
-  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
-    return readObject(this.stream(name), name, mostBytes);
+  read(name: string, maxBytes?: number): Promise<Uint8Array | undefined> {
+    return readObject(this.stream(name), name, maxBytes);
   }
 
-  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
-    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
+  async create(name: string, content: Uint8Array, maxBytes = largestObjectBytes): Promise<'created' | 'exists'> {
+    if (content.length > maxBytes) throw tooLarge(name, String(content.length), maxBytes);
     return this.put(name, content);
   }
 

@@ -9,7 +9,7 @@ import { tooLarge } from './destination-error.ts';
 export async function readObject(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
-  mostBytes: number = largestObjectBytes,
+  maxBytes: number = largestObjectBytes,
 ): Promise<Uint8Array | undefined> {
   const content: Uint8Array[] = [];
   let bytes = 0;
@@ -17,7 +17,7 @@ export async function readObject(
     for await (const chunk of chunks) {
       content.push(Uint8Array.from(chunk));
       bytes += chunk.length;
-      if (bytes > mostBytes) throw tooLarge(name, `more than ${mostBytes}`, mostBytes);
+      if (bytes > maxBytes) throw tooLarge(name, `more than ${maxBytes}`, maxBytes);
     }
   } catch (error) {
     if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;

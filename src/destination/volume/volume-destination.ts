@@ -53,12 +53,12 @@ export class VolumeDestination implements Destination {
     this.url = pathToFileURL(join(this.#directory, ...this.#rootSegments)).href;
   }
 
-  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
-    return readObject(this.stream(name), name, mostBytes);
+  read(name: string, maxBytes?: number): Promise<Uint8Array | undefined> {
+    return readObject(this.stream(name), name, maxBytes);
   }
 
-  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
-    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
+  async create(name: string, content: Uint8Array, maxBytes = largestObjectBytes): Promise<'created' | 'exists'> {
+    if (content.length > maxBytes) throw tooLarge(name, String(content.length), maxBytes);
     const file = await this.#newFile(name);
     try {
       await file.write(content);

@@ -205,9 +205,9 @@ class RangePlanning {
       const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
       onWait?.({ settlesAtMs: isEnough ? undefined : clock.now() + waitMs, isTried: this.#isTried });
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
-      const mostMs = Math.min(waitMs, longestSleepMs);
-      if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, mostMs, signal);
-      else await this.#tryOut(Math.min(toMs, settledMs), mostMs);
+      const maxMs = Math.min(waitMs, longestSleepMs);
+      if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, maxMs, signal);
+      else await this.#tryOut(Math.min(toMs, settledMs), maxMs);
     }
   }
 
@@ -284,8 +284,8 @@ class RangePlanning {
       // The oldest row that the search found is not counted here. It is outside the newest segment, which proves that
       // the segment is complete.
       const foundRows = progress.messageCount - 1;
-      const most = Math.ceil(receiptRatio * limit);
-      const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
+      const max = Math.ceil(receiptRatio * limit);
+      const found = byReceiptTime ? { limit: max, foundRows: 0 } : { limit, foundRows };
       return { segments: firstSegments({ range, slices, ...found }), basis: 'Counted' };
     }
     log.info(

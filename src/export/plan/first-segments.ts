@@ -45,11 +45,11 @@ export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
 }
 
 /** Maximum number of equal segments if rows were not counted. */
-const mostEvenSegments = 16;
+const maxEvenSegments = 16;
 
 /** Divides an interval into `wanted` segments of equal length. */
-export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = mostEvenSegments): readonly SegmentCount[] {
-  const count = Math.max(1, Math.min(mostEvenSegments, wanted, toMs - fromMs));
+export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = maxEvenSegments): readonly SegmentCount[] {
+  const count = Math.max(1, Math.min(maxEvenSegments, wanted, toMs - fromMs));
   const at = (index: number) => fromMs + Math.floor(((toMs - fromMs) * index) / count);
   return Array.from({ length: count }, (_, index) => ({
     fromMs: at(index),
@@ -60,9 +60,9 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = most
 
 /** Returns the number of rows at which a search needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
-  const most = Math.max(1, limit - 1);
-  const inWholePages = Math.floor(most / maxPageRows) * maxPageRows;
-  return inWholePages / requestsOf(inWholePages) >= most / requestsOf(most) ? inWholePages : most;
+  const max = Math.max(1, limit - 1);
+  const inWholePages = Math.floor(max / maxPageRows) * maxPageRows;
+  return inWholePages / requestsOf(inWholePages) >= max / requestsOf(max) ? inWholePages : max;
 }
 
 /** Returns the minimum number of requests for one search that finds `rows` rows. */
@@ -107,8 +107,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     if (left) fill(left);
   };
   for (const slice of slices.toReversed()) {
-    const most = downwards.length === 0 && foundRows > 0 ? foundRows : fullest;
-    while (inside.length > 0 && rows + slice.rows > most) close();
+    const max = downwards.length === 0 && foundRows > 0 ? foundRows : fullest;
+    while (inside.length > 0 && rows + slice.rows > max) close();
     fill(slice);
   }
   while (inside.length > 0) close();

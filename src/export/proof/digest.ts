@@ -377,8 +377,8 @@ export function againOf(
   const range = rangeOf(intervals);
   // The service's message limit is not known here. One search has returned all rows of the largest interval, so its
   // number of rows is used as the limit.
-  const least = Math.ceil(maxPageRows / 2 ** (round - 1));
-  const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
+  const min = Math.ceil(maxPageRows / 2 ** (round - 1));
+  const limit = intervals.reduce((max, { written }) => Math.max(max, written), min);
   const counts = slices
     .filter(({ fromMs }) => fromMs < range.toMs)
     .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
@@ -397,14 +397,14 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 }
 
 /** Maximum number of messages in one query by id, because a query has at most 10,000 characters. */
-export const mostConfirmed = 100;
+export const maxConfirmed = 100;
 
 /** Messages that were received more than once. Undefined if there are none, or too many for one query. */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
   const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);
   const ids = new Set(repeated.map(({ id }) => id));
-  return areNamed && ids.size > 0 && ids.size <= mostConfirmed && ids.size === repeated.length ? repeated : undefined;
+  return areNamed && ids.size > 0 && ids.size <= maxConfirmed && ids.size === repeated.length ? repeated : undefined;
 }
 
 /**

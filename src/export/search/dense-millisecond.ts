@@ -74,9 +74,9 @@ export async function searchDense(
 
 const digits = Array.from('0123456789');
 /** Maximum number of last digits by which messages are divided. With two digits, at most 110 searches are needed. */
-const mostDigits = 2;
+const maxDigits = 2;
 /** Maximum number of attempts for a search that fails before its first row. */
-const mostTries = 3;
+const maxTries = 3;
 const retryDelayMs = 2_000;
 
 /** Result of one search by last digits. */
@@ -114,7 +114,7 @@ class DenseSearch {
     for (let endings: readonly string[] = digits; endings.length > 0; ) {
       const cut = await this.#searchAll(endings);
       if (this.#failure) return this.#failure;
-      const tooLong = cut.find((ending) => ending.length === mostDigits);
+      const tooLong = cut.find((ending) => ending.length === maxDigits);
       if (tooLong !== undefined)
         return {
           kind: 'tooDense',
@@ -209,10 +209,10 @@ class DenseSearch {
     for (let tries = 1; ; tries++) {
       try {
         const part = await this.#readClass(ending, filter);
-        if (part.kind !== 'again' || !isUntouched() || tries === mostTries) return part;
+        if (part.kind !== 'again' || !isUntouched() || tries === maxTries) return part;
       } catch (thrown) {
         this.#signal.throwIfAborted();
-        if (!mayPass(asLogfleetError(thrown)) || !isUntouched() || tries === mostTries) throw thrown;
+        if (!mayPass(asLogfleetError(thrown)) || !isUntouched() || tries === maxTries) throw thrown;
       }
       await sleep(tools.clock, retryDelayMs * tries, this.#signal);
     }
@@ -242,7 +242,7 @@ class DenseSearch {
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
       // With the maximum number of digits, the search cannot be divided further. It counts as complete, because the count
       // of an aggregation shows later whether rows are missing.
-      const isDoubtful = !isCertain && ending.length < mostDigits;
+      const isDoubtful = !isCertain && ending.length < maxDigits;
       if (sign !== undefined && (isCertain || (isDoubtful && this.#dividesDoubtful))) return { kind: 'cut' };
       this.#isAnyDoubtful ||= isDoubtful;
       return await this.#readJob(job, filter, isEndMoved);

@@ -2,7 +2,6 @@
  * Decides whether the service cut a search short at its message limit (E4). In doubt, the search counts as cut short.
  * This costs only one more search, but rows are lost if a cut is overlooked.
  */
-
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
 /** Signs that the service cut a search short, beginning with the most certain sign. */
@@ -28,11 +27,11 @@ export type CutSign =
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
 /**
- * A row count may be the service's message limit if it is a multiple of `roundStep` and at least `leastRound` (section
+ * A row count may be the service's message limit if it is a multiple of `roundStep` and at least `minRound` (section
  * 10.2 of the service's specification).
  */
 const roundStep = 1_000;
-const leastRound = 10_000;
+const minRound = 10_000;
 
 /**
  * Returns why the service seems to have cut a search short. Returns undefined if the search is complete.
@@ -49,7 +48,7 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
 
 /** True if the number of rows looks like a message limit. */
 export function isRoundCount(messageCount: number): boolean {
-  return messageCount >= leastRound && messageCount % roundStep === 0;
+  return messageCount >= minRound && messageCount % roundStep === 0;
 }
 
 /** Returns the smallest row count at which the service has cut a search short. */

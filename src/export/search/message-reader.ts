@@ -24,7 +24,7 @@ export interface MessageReaderOptions extends ReaderOptions {
 }
 
 /** Maximum number of times that the rows are read. */
-const mostReadings = 5;
+const maxReadings = 5;
 
 export class MessageReader extends ResultReader {
   readonly #options: MessageReaderOptions;
@@ -62,7 +62,7 @@ export class MessageReader extends ResultReader {
 
   /** Reads all rows into new files. */
   async read({ mayLeave, anyOrder }: ReadingOrder, end: SearchEnd): Promise<void> {
-    if (this.#readings++ === mostReadings) throw unsteady();
+    if (this.#readings++ === maxReadings) throw unsteady();
     await this.giveUp();
     const { tools, order } = this.#options;
     const { identity } = tools.definition;
@@ -144,6 +144,6 @@ function haveSameRows(figures: RowFigures, before: RowFigures | undefined): bool
 }
 
 function unsteady(): LogfleetError {
-  const message = `logfleet read the result pages of a finished search job ${mostReadings} times, and got different rows each time.`;
+  const message = `logfleet read the result pages of a finished search job ${maxReadings} times, and got different rows each time.`;
   return failure('backoff', 'export.pagesUnsteady', message, { reason: 'ResultsMissing' });
 }

@@ -14,7 +14,7 @@ const lengths = [
 );
 
 /** Minimum length in ms of the periods in exports by receipt time. */
-const leastByReceiptMs = 600_000;
+const minByReceiptMs = 600_000;
 
 export interface SliceLength {
   /** Length as in the query operator `timeslice`, such as `30s`. */
@@ -24,12 +24,12 @@ export interface SliceLength {
 
 /** Returns the shortest period length with which the counts of all periods fit into one result page. */
 export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
-  const leastMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
-  const days = Math.ceil(leastMs / dayMs);
-  return lengths.find(({ lengthMs }) => lengthMs >= leastMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
+  const minMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
+  const days = Math.ceil(minMs / dayMs);
+  return lengths.find(({ lengthMs }) => lengthMs >= minMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
 }
 
 /** Returns the length of the periods in which the rows of an export are compared with the service. */
 export function digestSliceLength(range: Interval & { readonly byReceiptTime: boolean }): SliceLength {
-  return sliceLength(range, range.byReceiptTime ? leastByReceiptMs : 0);
+  return sliceLength(range, range.byReceiptTime ? minByReceiptMs : 0);
 }

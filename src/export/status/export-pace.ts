@@ -25,7 +25,7 @@ export interface Pace {
 const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
 /** Minimum span in ms for a rate. */
-const leastSpanMs = 5_000;
+const minSpanMs = 5_000;
 /** Minimum time in ms between two samples. */
 const spacingMs = 2_000;
 
@@ -64,7 +64,7 @@ export class ExportPace {
    */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
-    return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;
+    return first && last.atMs - first.atMs >= minSpanMs ? first : undefined;
   }
 }
 

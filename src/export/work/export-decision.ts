@@ -152,8 +152,8 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   const ready = turns.filter(
     (segment) => free.includes(segment) && !delayOf(input, segment) && isSettled(input, segment),
   );
-  const most = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
-  const start = ready.slice(0, most).map((segment) => orderOf(input, coverage, segment));
+  const max = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
+  const start = ready.slice(0, max).map((segment) => orderOf(input, coverage, segment));
   const isIdle = start.length + going.length === 0;
   return {
     coverage,
@@ -207,8 +207,8 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
 /** Returns the number of rows that a search can return: the message limit or an estimate. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
-  const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
-  return records.reduce((most, { received }) => Math.max(most, received), found);
+  const found = running.reduce((max, { messageCount }) => Math.max(max, messageCount), usualLimit);
+  return records.reduce((max, { received }) => Math.max(max, received), found);
 }
 
 function writtenRows(records: readonly CommitRecord[]): number {
@@ -328,9 +328,9 @@ function plannedProgress(
   const segments = allSegmentsOf(input.plan, input.verdicts);
   const planned = input.plan.boundariesMs.length - 1;
   const left = remaining.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
-  const most = isDigestLeft ? searchedRatio : 1;
+  const max = isDigestLeft ? searchedRatio : 1;
   const searchesDone = remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned;
-  const progress = progressOf(intervals, Math.min(most, searchesDone), remaining.length, scannedBytes(input));
+  const progress = progressOf(intervals, Math.min(max, searchesDone), remaining.length, scannedBytes(input));
   return { ...progress, searchesDone };
 }
 

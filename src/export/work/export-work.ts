@@ -11,7 +11,7 @@ import { recordKey } from '../../destination/commit-record.ts';
 import { coverageOf } from '../../destination/coverage.ts';
 import type { Destination } from '../../destination/store/destination.ts';
 import type { PlanningWait, planExport } from '../plan/export-planning.ts';
-import { mostConfirmed } from '../proof/digest.ts';
+import { maxConfirmed } from '../proof/digest.ts';
 import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';
 import { JobSet } from '../search/job-set.ts';
 import {
@@ -47,7 +47,7 @@ export interface ExportWorkOptions extends ExportTools {
 
 /** Text that follows a message about repeated rows, if the service could not confirm how often it stores them (E6). */
 const repeatsText =
-  `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
+  `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
 /** Limits that allow no work. They apply until `advance` is called with the real limits. */
 const noLimits: WorkLimits = {

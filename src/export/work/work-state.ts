@@ -116,7 +116,7 @@ export type WorkEvent =
   | { readonly kind: 'finished'; readonly manifest: StoredManifest };
 
 /** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
-const mostRounds = 3;
+const initialMaxRounds = 3;
 /** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
@@ -173,7 +173,7 @@ function afterPlanning(state: Planning, event: WorkEvent): WorkState {
 function afterExporting(state: Exporting, event: WorkEvent): WorkState {
   switch (event.kind) {
     case 'retried':
-      return { ...state, unread: 'all', maxRounds: Math.max(mostRounds, state.verdicts.length + 1) };
+      return { ...state, unread: 'all', maxRounds: Math.max(initialMaxRounds, state.verdicts.length + 1) };
     case 'readingBegan':
       return { ...state, unread: 'none' };
     case 'readingFailed':
@@ -213,7 +213,16 @@ function withPlan(
   unread: UnreadRecords,
 ): Exporting {
   const read = { readAtMs, othersSeenAtMs, tidyAtMs, allReadAtMs: readAtMs };
-  return { kind: 'exporting', ...read, plan, records, verdicts, unread, maxRounds: mostRounds, isManifestTried: false };
+  return {
+    kind: 'exporting',
+    ...read,
+    plan,
+    records,
+    verdicts,
+    unread,
+    maxRounds: initialMaxRounds,
+    isManifestTried: false,
+  };
 }
 
 function withRecords(state: Exporting, found: RecordsReading, atMs: number): Exporting {

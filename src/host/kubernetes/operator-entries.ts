@@ -14,7 +14,6 @@
  * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
  * - Reconcilers do not see entries.
  */
-
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type { OperatorEntry } from '../../api/generated/collector-version-policy.ts';
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
@@ -367,7 +366,7 @@ export class OperatorEntries {
     const { self, clock } = this.#options;
     const own = this.#own(resource);
     const nowMs = clock.now();
-    const latest = foreign.reduce((most, { seen }) => (seen > most ? seen : most), own?.seen ?? '');
+    const latest = foreign.reduce((max, { seen }) => (seen > max ? seen : max), own?.seen ?? '');
     const since = this.#earliest(own?.since ?? isoText(nowMs));
     if (own && resource !== this.#question) return { ...own, since, seen: latest };
     const question = isoText(latest === '' ? nowMs : Math.max(nowMs, Date.parse(latest) + 1));

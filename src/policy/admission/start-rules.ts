@@ -204,15 +204,15 @@ function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: A
   const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
   if (state.rollback || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
   const counts = pending.stageCounts(stage);
-  const most = shareOf(maxInProgress, members ?? totalOf(counts));
-  if (counts.inProgress < most) return undefined;
-  return waitForEnd(`stage ${name} allows at most ${counted(most, 'upgrade')} at once`);
+  const max = shareOf(maxInProgress, members ?? totalOf(counts));
+  if (counts.inProgress < max) return undefined;
+  return waitForEnd(`stage ${name} allows at most ${counted(max, 'upgrade')} at once`);
 }
 
 function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: AdmissionState): Refusal | undefined {
-  const most = shareOf(policy.spec.strategy.maxInProgress, memberIndex.matched);
-  if (pending.openCount < most) return undefined;
-  return waitForEnd(`strategy.maxInProgress allows at most ${counted(most, 'upgrade')} at once`);
+  const max = shareOf(policy.spec.strategy.maxInProgress, memberIndex.matched);
+  if (pending.openCount < max) return undefined;
+  return waitForEnd(`strategy.maxInProgress allows at most ${counted(max, 'upgrade')} at once`);
 }
 
 /** Makes an upgrade wait while the policy has the maximum number of open upgrades (U1). */

@@ -1,5 +1,4 @@
 /** Lists, for each stage, the collectors that are left to upgrade. The plan and the forecast use these lists. */
-
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -41,8 +40,8 @@ export function stagesOfPlan(
   const stages: readonly UnfilledStage[] = [...(header.stages ?? []), ...waiting];
   const filled = (stage: UnfilledStage, index: number): StageOfPlan => {
     const own = members.get(index) ?? emptyStage();
-    const { name, maxInProgress: most, members: listed = totalOf(own.counts) } = stage;
-    return { ...stage, ...own, name, maxInProgress: most === undefined ? undefined : shareOf(most, listed) };
+    const { name, maxInProgress: max, members: listed = totalOf(own.counts) } = stage;
+    return { ...stage, ...own, name, maxInProgress: max === undefined ? undefined : shareOf(max, listed) };
   };
   return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
 }

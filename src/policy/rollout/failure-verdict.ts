@@ -63,11 +63,11 @@ export function isStopDue(
   return exceeded.finished >= (failurePolicy?.minSamples ?? 1);
 }
 
-function exceededBy({ finished, failed }: Tally, most: Share | undefined, isJudged: boolean): Exceeded | undefined {
-  if (most === undefined || failed === 0) return undefined;
-  const exceeded = { failed, finished, tolerated: most };
-  if (typeof most === 'number') return failed > most ? exceeded : undefined;
-  return isJudged && failed * 100 > Number.parseFloat(most) * finished ? exceeded : undefined;
+function exceededBy({ finished, failed }: Tally, max: Share | undefined, isJudged: boolean): Exceeded | undefined {
+  if (max === undefined || failed === 0) return undefined;
+  const exceeded = { failed, finished, tolerated: max };
+  if (typeof max === 'number') return failed > max ? exceeded : undefined;
+  return isJudged && failed * 100 > Number.parseFloat(max) * finished ? exceeded : undefined;
 }
 
 function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {

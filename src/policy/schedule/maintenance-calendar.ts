@@ -81,9 +81,9 @@ const maxCachedMs = dayMs;
  * Maximum number of time zones with cached results. The cache must be limited, because collectors may report any text
  * as their time zone.
  */
-const mostZones = 1_000;
+const maxZones = 1_000;
 /** Maximum number of time ranges that are checked to find a window that is longer than the cutoff. */
-const mostTries = 400;
+const maxTries = 400;
 
 /** Returns the cutoff in ms. No upgrade starts in this time before the end of a maintenance window. */
 export function cutoffMs(maintenance: Maintenance | undefined): number {
@@ -188,7 +188,7 @@ export class MaintenanceCalendar {
     let spans = spansFrom(openings, afterMs);
     let span = spans.next().value;
     let fromMs = afterMs;
-    for (let tries = 0; span && tries < mostTries; tries++) {
+    for (let tries = 0; span && tries < maxTries; tries++) {
       fromMs = Math.max(fromMs, span.fromMs);
       const block = this.#blocks.find(({ toMs }) => toMs > fromMs);
       const toMs = Math.min(span.toMs, block?.fromMs ?? Infinity);
@@ -222,7 +222,7 @@ function cached<Value>(
 ): Value {
   const known = memory.get(key);
   if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
-  if (memory.size >= mostZones) memory.clear();
+  if (memory.size >= maxZones) memory.clear();
   const { value, untilMs } = find();
   memory.set(key, { value, fromMs: wallMs, untilMs: Math.min(untilMs, wallMs + maxCachedMs) });
   return value;

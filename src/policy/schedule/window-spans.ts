@@ -29,7 +29,7 @@ const longestSightMs = 400 * dayMs;
 const shortestLookMs = hourMs;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings in one search. */
-const mostOpenings = 50_000;
+const maxOpenings = 50_000;
 
 /**
  * Yields the time ranges in which at least one window is open and that end after `afterMs`. The first range may begin
@@ -51,7 +51,7 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
     }
     if (span.toMs > current.toMs) current = { fromMs: current.fromMs, toMs: span.toMs };
     const seenMs = current.toMs - Math.max(afterMs, current.fromMs);
-    if (++count < mostOpenings && seenMs <= longestSightMs) continue;
+    if (++count < maxOpenings && seenMs <= longestSightMs) continue;
     yield { fromMs: current.fromMs, toMs: Infinity };
     return;
   }

@@ -14,8 +14,8 @@ import { StatusWriter, type StatusWriterOptions } from '../../controller/status-
 import { describeVerdict, type Essentials } from './describe.ts';
 
 /** Minimum change in ms of a rollout's estimated end. A smaller change is not written to the status. */
-const leastShiftMs = 60_000;
-const leastShiftShare = 0.1;
+const minShiftMs = 60_000;
+const minShiftShare = 0.1;
 
 export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   const leftMs = is - wallMs;
   const estimatedCompletionTime = before.rollout?.estimatedCompletionTime;
   const rest = { ...status, rollout: { ...status.rollout, estimatedCompletionTime } };
-  return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
+  return Math.abs(is - was) > Math.max(minShiftMs, leftMs * minShiftShare) || !sameValue(before, rest);
 }
 
 /**

@@ -100,10 +100,10 @@ export class KeyQueue {
 
   hasSlot(requestClass: RequestClass, nowMs: number): boolean {
     const isHalved = nowMs < this.#halfUntilMs();
-    const most = isHalved ? Math.max(1, Math.floor(this.maxConcurrent / 2)) : this.maxConcurrent;
-    if (this.#occupants.size >= most) return false;
+    const max = isHalved ? Math.max(1, Math.floor(this.maxConcurrent / 2)) : this.maxConcurrent;
+    if (this.#occupants.size >= max) return false;
     if (requestClass === 'keepAlive') return true;
-    const maxWork = Math.max(1, Math.floor(most * workShare));
+    const maxWork = Math.max(1, Math.floor(max * workShare));
     if (requestClass === 'pageRead' && this.#inUseBy('pageRead') >= maxWork) return false;
     return nowMs >= this.#pollExpectedUntilMs || this.#occupants.size - this.#inUseBy('keepAlive') < maxWork;
   }

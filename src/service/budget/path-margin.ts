@@ -17,7 +17,7 @@ export const marginBounds = {
    * Maximum time in ms allowed for network delays. If a delay may be longer, `rate-limiter.ts` waits until the request
    * has certainly arrived.
    */
-  mostMs: 250,
+  maxMs: 250,
   /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
   /**
@@ -61,7 +61,7 @@ export class PathMargin {
 
   /** Time in ms allowed for the network delay of a request. */
   get currentMs(): number {
-    return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
+    return Math.min(marginBounds.maxMs, this.measuredMs + this.#cautionMs);
   }
 
   /** Allowed network delay in ms, without the delay that answers with 429 have added. */
@@ -83,9 +83,9 @@ export class PathMargin {
     // Only requests of the same class are compared, because the service needs more time for some classes than for
     // others.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
-    const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
+    const difference = Math.min(marginBounds.maxMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
-    this.#spreadMs = Math.min(this.#spreadMs, marginBounds.mostMs - marginBounds.floorMs);
+    this.#spreadMs = Math.min(this.#spreadMs, marginBounds.maxMs - marginBounds.floorMs);
     return lateMs;
   }
 
@@ -118,7 +118,7 @@ export class PathMargin {
    * delay is allowed from now on.
    */
   refused(): void {
-    this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
+    this.#cautionMs = Math.min(marginBounds.maxMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
 
   /** Records an answer other than 429. */

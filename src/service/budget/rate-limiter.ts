@@ -4,8 +4,8 @@
  * A request counts against the rate until one second after the latest time at which it can have arrived at the service.
  * It has certainly arrived when:
  * - its answer arrives, or its connection ends;
- * - an answer arrives to a request that was sent to the same origin at least `marginBounds.mostMs` later;
- * - a handshake with the origin completes that began at least `marginBounds.mostMs` later (`Path.probe`).
+ * - an answer arrives to a request that was sent to the same origin at least `marginBounds.maxMs` later;
+ * - a handshake with the origin completes that began at least `marginBounds.maxMs` later (`Path.probe`).
  *
  * An answer with 429 does not reduce the rate of keep-alives, because a search job without keep-alives is lost.
  */
@@ -82,7 +82,7 @@ export class RateLimiter {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
       const reservation = this.reserve('listing', undefined);
       reservation.sentAtMs = sinceMs;
-      reservation.allowedDelayMs = marginBounds.mostMs;
+      reservation.allowedDelayMs = marginBounds.maxMs;
     }
   }
 
@@ -105,7 +105,7 @@ export class RateLimiter {
     // Earlier requests have usually arrived when half of the handshake is over. If the handshake was much slower than
     // usual, they may have arrived as late as its end.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
-    const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
+    const likelyMs = lateMs > marginBounds.maxMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
@@ -117,7 +117,7 @@ export class RateLimiter {
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
     // If the answer was much slower than usual, the network may have delayed the request for the whole round trip.
     const likelyMs =
-      lateMs > marginBounds.mostMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
+      lateMs > marginBounds.maxMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
@@ -153,7 +153,7 @@ export class RateLimiter {
 
   /**
    * Records that requests to `origin` have arrived by `arrivedByMs`, because a later request, sent at `sentAtMs`, has
-   * arrived. Does not apply to requests that were sent less than `marginBounds.mostMs` before it, because they may
+   * arrived. Does not apply to requests that were sent less than `marginBounds.maxMs` before it, because they may
    * still be on the way.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
@@ -198,7 +198,7 @@ export class RateLimiter {
  * the request is not sent yet.
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
-  return sentAtMs + marginBounds.mostMs;
+  return sentAtMs + marginBounds.maxMs;
 }
 
 /**

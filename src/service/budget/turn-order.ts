@@ -29,7 +29,7 @@ const keepAliveSlackMs = 3_500;
 /** Number of keep-alives per page read while requests of both classes wait. */
 const pollsForPage = 12 / 13;
 /** Maximum number of consecutive keep-alives while a page read waits. */
-const mostPollsAhead = 3;
+const maxPollsAhead = 3;
 
 /** First waiting request of a class of requests. */
 export interface ClassHead {
@@ -50,7 +50,7 @@ export class TurnOrder {
    * Number of keep-alives that may still be sent while a page read waits. If it is below 1, the page read is sent
    * first.
    */
-  #pollsAhead = mostPollsAhead;
+  #pollsAhead = maxPollsAhead;
 
   /**
    * Chooses the next request, and records that a request of its class was sent. Returns undefined if no request waits.
@@ -60,9 +60,9 @@ export class TurnOrder {
     const page = heads.find((head) => head.class === 'pageRead');
     const endangered = poll !== undefined && poll.lateMs > keepAliveSlackMs;
     const givesWay = page !== undefined && !endangered && this.#pollsAhead < 1;
-    const first = this.#least(givesWay ? heads.filter((head) => head !== poll) : heads, (head) => ranks[head.class]);
+    const first = this.#min(givesWay ? heads.filter((head) => head !== poll) : heads, (head) => ranks[head.class]);
     if (!first) return undefined;
-    const late = this.#least(
+    const late = this.#min(
       heads.filter((head) => head !== first && head !== poll && head.lateMs >= patienceMs),
       () => 0,
     );
@@ -70,7 +70,7 @@ export class TurnOrder {
     this.#inRank = outOfRank ? 0 : this.#inRank + 1;
     const chosen = outOfRank ? late : first;
     this.#served.set(chosen.class, ++this.#turn);
-    if (chosen === page) this.#pollsAhead = Math.min(mostPollsAhead, this.#pollsAhead + pollsForPage);
+    if (chosen === page) this.#pollsAhead = Math.min(maxPollsAhead, this.#pollsAhead + pollsForPage);
     else if (chosen === poll && page) this.#pollsAhead = Math.max(0, this.#pollsAhead - 1);
     return chosen;
   }
@@ -79,14 +79,14 @@ export class TurnOrder {
    * Returns the request for which `weigh` returns the lowest number. If this number occurs several times, returns the
    * request whose class has not been chosen for the longest time.
    */
-  #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
-    let least: H | undefined;
+  #min<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
+    let min: H | undefined;
     for (const head of heads) {
       const difference =
-        least === undefined ? -1 : weigh(head) - weigh(least) || this.#servedAt(head) - this.#servedAt(least);
-      if (difference < 0) least = head;
+        min === undefined ? -1 : weigh(head) - weigh(min) || this.#servedAt(head) - this.#servedAt(min);
+      if (difference < 0) min = head;
     }
-    return least;
+    return min;
   }
 
   #servedAt(head: ClassHead): number {

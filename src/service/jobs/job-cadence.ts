@@ -22,8 +22,8 @@ const usualPollMs = 2_500;
 const overshootShare = 0.1;
 const overshootMs = 250;
 /** Minimum time between two progress checks, as a fraction of the job's age. */
-const leastWaitShare = 0.1;
-const leastWaitMs = 500;
+const minWaitShare = 0.1;
+const minWaitMs = 500;
 /**
  * Age of a search job in ms at which a progress check is planned. A search that takes up to 10 s has finished at this
  * age.
@@ -53,9 +53,9 @@ export function firstPollMs(expectedMs = usualPollMs): number {
 export function nextPollMs(progress: SearchProgress): number {
   const { elapsedMs, statuses } = progress;
   const untilShortMs = shortSearchMs - elapsedMs;
-  const leastMs = Math.max(leastWaitMs, leastWaitShare * elapsedMs, statuses > 1 ? untilShortMs : 0);
-  const mostMs = Math.max(untilShortMs, elapsedMs);
-  return Math.min(keepAliveMs, Math.max(leastMs, Math.min(mostMs, remainingMs(progress))));
+  const minMs = Math.max(minWaitMs, minWaitShare * elapsedMs, statuses > 1 ? untilShortMs : 0);
+  const maxMs = Math.max(untilShortMs, elapsedMs);
+  return Math.min(keepAliveMs, Math.max(minMs, Math.min(maxMs, remainingMs(progress))));
 }
 
 /** Returns the estimated remaining time of the search in ms, or Infinity if it is unknown. */

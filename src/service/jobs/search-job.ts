@@ -9,7 +9,6 @@
  *
  * The caller that opened a job must close it.
  */
-
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -230,8 +229,8 @@ export class SearchJob {
         return;
       } catch (thrown) {
         const { handling } = asLogfleetError(thrown);
-        const mostTries = endedIn(thrown, 'jobNotKnownYet') ? earlyDeletionTries : deletionTries;
-        if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) {
+        const maxTries = endedIn(thrown, 'jobNotKnownYet') ? earlyDeletionTries : deletionTries;
+        if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= maxTries) {
           this.#endPermitLater();
           return;
         }

@@ -184,14 +184,14 @@ const smallest = Buffer.from('9223372036854775808');
 function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
   const isNegative = bytes[start] === char.minus;
   const first = isNegative ? start + 1 : start;
-  const most = isNegative ? smallest : largest;
+  const max = isNegative ? smallest : largest;
   const digits = end - first;
-  if (digits < 1 || digits > most.length) return false;
-  let order = digits < most.length ? -1 : 0;
+  if (digits < 1 || digits > max.length) return false;
+  let order = digits < max.length ? -1 : 0;
   for (let place = 0; place < digits; place++) {
     const byte = bytes[first + place] as number;
     if (byte < char.zero || byte > char.nine) return false;
-    if (order === 0) order = byte - (most[place] as number);
+    if (order === 0) order = byte - (max[place] as number);
   }
   return order <= 0;
 }

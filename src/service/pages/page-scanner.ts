@@ -27,7 +27,7 @@ const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
 /** Minimum number of bytes that are appended at a time to an incomplete row. */
-const leastPieceBytes = 4096;
+const minPieceBytes = 4096;
 
 export class PageScanner {
   readonly #reader: JsonReader;
@@ -88,7 +88,7 @@ export class PageScanner {
    */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;
-    const added = Math.min(chunk.length - at, Math.max(carried, leastPieceBytes));
+    const added = Math.min(chunk.length - at, Math.max(carried, minPieceBytes));
     const length = carried + added;
     this.#reserve(length);
     chunk.copy(this.#carry, carried, at, at + added);

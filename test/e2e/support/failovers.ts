@@ -58,9 +58,9 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
       }
       const journal = tenant.journal();
       expectWithinLimits(journal);
-      const most = Math.max(...journal.map(({ perSecond }) => perSecond));
+      const max = Math.max(...journal.map(({ perSecond }) => perSecond));
       process.stdout.write(
-        `world ${world}: ${rounds} rounds, ${journal.length} requests, none without the lease, at most ${most} in a second\n`,
+        `world ${world}: ${rounds} rounds, ${journal.length} requests, none without the lease, at most ${max} in a second\n`,
       );
     });
   });
@@ -71,8 +71,8 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
  * directions together take between 5 and 400 ms.
  */
 function latencyOf(number: number): Latency {
-  const mostMs = [2.5, 25, 75, 200][number % 4] as number;
-  return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
+  const maxMs = [2.5, 25, 75, 200][number % 4] as number;
+  return { minMs: number % 8 < 4 ? maxMs : 2.5, maxMs };
 }
 
 /** Waits until an operator replica holds the lease, and resolves to this replica. */

@@ -48,8 +48,8 @@ export async function expectPromiseKept(tenant: Tenant, promised: Promised): Pro
     expect(overlapping(tasks), `tasks of collector ${collectorId} that ran at the same time`).toEqual([]);
     const posts = journal.filter((entry) => isPost(entry) && entry.collectorId === collectorId);
     const unknown = posts.filter(({ status, fault }) => status === 0 || fault !== null).length + kills;
-    const most = 1 + (failures ? retryLimit : 0) + unknown;
-    expect(tasks.length, `tasks accepted of collector ${collectorId}`).toBeLessThanOrEqual(most);
+    const max = 1 + (failures ? retryLimit : 0) + unknown;
+    expect(tasks.length, `tasks accepted of collector ${collectorId}`).toBeLessThanOrEqual(max);
     if (!failures) expect(needless(tasks, journal, lagMs), `tasks that nobody needed`).toEqual([]);
   }
 }

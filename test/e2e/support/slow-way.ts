@@ -5,8 +5,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /** Minimum and maximum in ms of the random delay of each chunk of data. */
 export interface Latency {
-  readonly leastMs: number;
-  readonly mostMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
 }
 
 export interface SentRequest {
@@ -20,12 +20,12 @@ export interface SentRequest {
  * Minimum size in bytes of a TLS record that contains a request. Other records that the operator sends are shorter,
  * because they contain no credentials.
  */
-const leastRequestBytes = 120;
+const minRequestBytes = 120;
 const applicationData = 23;
 
 export class SlowWay {
   readonly sent: SentRequest[] = [];
-  latency: Latency = { leastMs: 0, mostMs: 0 };
+  latency: Latency = { minMs: 0, maxMs: 0 };
   #stalledUntilMs = 0;
   readonly #server: Server;
   readonly #target: URL;
@@ -92,8 +92,8 @@ export class SlowWay {
     this.#sockets.add(from.setNoDelay(true));
     let dueMs = 0;
     const later = (act: () => void) => {
-      const { leastMs, mostMs } = this.latency;
-      const delayMs = leastMs + Math.random() * (mostMs - leastMs);
+      const { minMs, maxMs } = this.latency;
+      const delayMs = minMs + Math.random() * (maxMs - minMs);
       const nowMs = performance.now();
       dueMs = Math.max(dueMs, nowMs + delayMs, this.#stalledUntilMs);
       setTimeout(act, dueMs - nowMs);
@@ -122,7 +122,7 @@ class TlsRecords {
     while (this.#rest.length >= 5) {
       const bytes = this.#rest.readUInt16BE(3);
       if (this.#rest.length < 5 + bytes) return;
-      if (this.#rest[0] === applicationData && bytes >= leastRequestBytes) this.#onRequest();
+      if (this.#rest[0] === applicationData && bytes >= minRequestBytes) this.#onRequest();
       this.#rest = this.#rest.subarray(5 + bytes);
     }
   }

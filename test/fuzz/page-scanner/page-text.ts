@@ -312,8 +312,8 @@ function mostly(
   return chance.happens(rarely) ? other(chance, 2) : usual(chance);
 }
 
-function times<T>(chance: Chance, most: number, draw: () => T): T[] {
-  return Array.from({ length: chance.whole(0, most) }, draw);
+function times<T>(chance: Chance, max: number, draw: () => T): T[] {
+  return Array.from({ length: chance.whole(0, max) }, draw);
 }
 
 function shuffled<T>(chance: Chance, list: readonly T[]): T[] {

@@ -260,15 +260,15 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
     const before = jobs().map(({ metadata }) => metadata.name);
-    let most = 0;
+    let max = 0;
     const isOver = () => {
-      most = Math.max(most, controller.running.length);
+      max = Math.max(max, controller.running.length);
       return world.reason === 'Exported';
     };
     world.patch({ spec: { parallelism: 2 } });
     expect(await world.world.until(isOver, 30 * minuteMs)).toBe(true);
     expect(jobs().map(({ metadata }) => metadata.name)).not.toEqual(before);
-    expect(most).toBe(1);
+    expect(max).toBe(1);
     expect(world.rows()).toHaveLength(600);
   });
 
@@ -306,13 +306,13 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
     world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
-    let most = 0;
+    let max = 0;
     const isOver = () => {
-      most = Math.max(most, controller.running.length);
+      max = Math.max(max, controller.running.length);
       return world.reason === 'Exported';
     };
     expect(await world.world.until(isOver, 30 * minuteMs)).toBe(true);
-    expect(most).toBe(1);
+    expect(max).toBe(1);
   });
 
   test('B8: keeps the share of a Job whose annotation a person has removed', async () => {

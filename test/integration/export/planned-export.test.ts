@@ -16,7 +16,7 @@ const messages = 10_000;
  * Minimum number of requests of the export. The first search exceeds the row limit and needs 3 requests. Each later
  * search returns as many rows as the limit allows and needs 13 requests.
  */
-const least = 13 * (messages / messageLimit) + 3;
+const min = 13 * (messages / messageLimit) + 3;
 
 function withSearch(search: Scenario['search']): Scenario {
   return { search: { ...service.search, ...search } };
@@ -51,7 +51,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
     // The 10 % above the minimum include four requests of the aggregation that checks the rows.
-    expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
+    expect(requests['total']).toBeLessThanOrEqual(1.1 * min);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });
 
@@ -81,6 +81,6 @@ test('an export by receipt time needs few additional requests, and only its firs
   const requests = await exported(world, { byReceiptTime: true });
   // The aggregation that checks an interval takes four or five requests.
   const { intervals } = world.manifest();
-  expect(requests['total']).toBeLessThanOrEqual(1.2 * least + 5 * intervals.length);
+  expect(requests['total']).toBeLessThanOrEqual(1.2 * min + 5 * intervals.length);
   expect(world.rows()).toHaveLength(messages);
 });

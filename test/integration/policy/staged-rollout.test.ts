@@ -128,16 +128,16 @@ describe('stages', () => {
       spec: { strategy: { maxInProgress: 5, order: 'Name', stages } },
     });
     world.start();
-    const most = [0, 0];
+    const max = [0, 0];
     await world.until(() => {
       const { collectors, tasks } = snapshot();
       const busy = collectors.filter(({ upgrading }) => upgrading).length;
       const phase = tasks.length <= 10 ? 0 : 1;
-      most[phase] = Math.max(most[phase] ?? 0, busy);
+      max[phase] = Math.max(max[phase] ?? 0, busy);
       return world.ready('production')?.reason === 'AllUpdated';
     }, 2 * hourMs);
     expect(await untilReason('AllUpdated')).toBe(true);
-    expect(most).toEqual([2, 5]);
+    expect(max).toEqual([2, 5]);
   });
 
   test('without collectors wait for an approval that skips them, and late joiners are upgraded later', async () => {

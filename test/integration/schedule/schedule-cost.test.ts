@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { leastPerRun } from './least-requests.ts';
+import { minPerRun } from './min-requests.ts';
 import { every, ScheduleWorld, startMs } from './schedule-world.ts';
 
 test.each([
@@ -19,7 +19,7 @@ test.each([
   await world.world.clock.advance(10 * minuteMs);
   const runs = world.records().length;
   expect(runs).toBeGreaterThanOrEqual(48);
-  expect(world.world.journal.length / (runs * leastPerRun)).toBeLessThanOrEqual(1.1);
+  expect(world.world.journal.length / (runs * minPerRun)).toBeLessThanOrEqual(1.1);
 });
 
 /** Returns the size of the heap in KB after a garbage collection. */
@@ -80,6 +80,6 @@ test('a hundred idle schedules cause only watches and lists of each kind', async
   ];
   expect([...counts.keys()].sort()).toEqual(collections.flatMap((path) => [`GET ${path}`, `WATCH ${path}`]).sort());
   // The interval between two lists is random, from nine to eleven minutes.
-  const mostLists = (10 * hourMs) / (9 * minuteMs);
-  for (const path of collections) expect(counts.get(`GET ${path}`)).toBeLessThanOrEqual(mostLists);
+  const maxLists = (10 * hourMs) / (9 * minuteMs);
+  for (const path of collections) expect(counts.get(`GET ${path}`)).toBeLessThanOrEqual(maxLists);
 });

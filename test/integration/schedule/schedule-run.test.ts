@@ -44,13 +44,13 @@ describe('a schedule', () => {
     const world = new ScheduleWorld({ messages });
     world.add({ startTime: '2026-10-30T05:00:00Z' });
     world.start();
-    let most = 0;
+    let max = 0;
     const isActive = (state: string | undefined) => state !== 'Exported';
     await world.until(() => {
-      most = Math.max(most, world.runs().filter(({ status }) => isActive(status?.summary?.state)).length);
+      max = Math.max(max, world.runs().filter(({ status }) => isActive(status?.summary?.state)).length);
       return world.ready?.reason === reasons.upToDate;
     });
-    expect(most).toBe(2);
+    expect(max).toBe(2);
     expect(world.ready?.reason).toBe(reasons.upToDate);
     await world.world.clock.advance(10 * minuteMs);
     await expectCovered(world, startMs - 2 * dayMs, Date.parse(world.status?.coveredUntil ?? ''));

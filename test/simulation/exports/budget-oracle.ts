@@ -2,8 +2,8 @@
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
-const mostPerSecond = 4;
-const mostAtOnce = 10;
+const maxPerSecond = 4;
+const maxAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
@@ -16,12 +16,12 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
   for (const user of new Set(journal.map((entry) => entry.user))) {
     const own = journal.filter((entry) => entry.user === user);
     const { perSecond, endMs, atOnce } = busiest(own);
-    if (perSecond > mostPerSecond) {
+    if (perSecond > maxPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
     // Requests that stalled before a kill may still run. Later processes do not know of them, so together they may
     // exceed the limit (B6).
-    if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
+    if (atOnce > maxAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;
   if (!isDisturbed && counters.jobsLostToSilence > 0) {

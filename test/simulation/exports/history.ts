@@ -10,7 +10,7 @@ import type { ExportHistoryRecord } from './record.ts';
 
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
-const mostAsked = 2;
+const maxAsked = 2;
 /** Time in ms after which abandoned search jobs have expired. */
 const idleMs = 90_000;
 
@@ -57,7 +57,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
     // The user requests the check again, because a fault may have interrupted the first one.
-    if (asked === mostAsked || !processes.some(isWaiting)) return true;
+    if (asked === maxAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;
     world.askAgain();

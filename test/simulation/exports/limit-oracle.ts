@@ -32,13 +32,13 @@ function rowLimitViolations({
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
   const largest = Math.max(messageLimit, ...early.map(({ record }) => record.written));
-  const most = limits.maxMessages - 1 + largest;
+  const max = limits.maxMessages - 1 + largest;
   const rounds = countingRecords({ definition, store }, early);
   return rounds.flatMap((counting, round) => {
     const heard = counting.filter((record) => !unheard.has(record));
     const rows = heard.reduce((sum, { written }) => sum + written, 0);
     const limit = `${limits.maxMessages} were asked for at most`;
-    return rows > most ? [`limits: ${rows} rows count after round ${round} of the proof, and ${limit}`] : [];
+    return rows > max ? [`limits: ${rows} rows count after round ${round} of the proof, and ${limit}`] : [];
   });
 }
 
@@ -82,10 +82,10 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
 }
 
 /**
- * Returns the time in ms at which the statuses of all search jobs together first showed `most` scanned bytes. Returns
+ * Returns the time in ms at which the statuses of all search jobs together first showed `max` scanned bytes. Returns
  * infinity if they never did.
  */
-function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
+function scannedOutAtMs(searches: readonly LiveSearch[], max: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
   const scanned = new Map<LiveSearch, number>();
   let sum = 0;
@@ -93,7 +93,7 @@ function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
     const before = scanned.get(search) ?? 0;
     scanned.set(search, Math.max(before, bytes));
     sum += Math.max(before, bytes) - before;
-    if (sum >= most) return atMs;
+    if (sum >= max) return atMs;
   }
   return Number.POSITIVE_INFINITY;
 }

@@ -168,25 +168,25 @@ export class LiveSearch implements MessageSearch {
     return [...this.#expected].filter((each) => timeOf(each) >= fromMs && timeOf(each) < toMs);
   }
 
-  advance(downToMs: number, mostMatches: number, telling?: MatchListener): void {
+  advance(downToMs: number, maxMatches: number, telling?: MatchListener): void {
     if (this.endedAtMs !== undefined) return;
-    this.#begin(mostMatches);
+    this.#begin(maxMatches);
     const { inside, timeOf, range, lateJoin, cutsByPage } = this.#options;
     if (cutsByPage) {
       this.reachedMs = Math.max(range.fromMs, downToMs);
-      if (this.reachedMs === range.fromMs) this.#passAll(mostMatches, telling);
+      if (this.reachedMs === range.fromMs) this.#passAll(maxMatches, telling);
       return;
     }
-    if (lateJoin) this.#join(mostMatches, telling);
-    while (this.#left > 0 && this.found < mostMatches) {
+    if (lateJoin) this.#join(maxMatches, telling);
+    while (this.#left > 0 && this.found < maxMatches) {
       const next = inside[this.#left - 1] as LiveMessage;
       if (timeOf(next) < downToMs) break;
       this.#left--;
       this.reachedMs = timeOf(next);
-      this.#pass(next, mostMatches, telling);
+      this.#pass(next, maxMatches, telling);
     }
-    if (this.found < mostMatches) this.reachedMs = Math.min(this.reachedMs, Math.max(range.fromMs, downToMs));
-    if (this.found < mostMatches && this.reachedMs > range.fromMs) return;
+    if (this.found < maxMatches) this.reachedMs = Math.min(this.reachedMs, Math.max(range.fromMs, downToMs));
+    if (this.found < maxMatches && this.reachedMs > range.fromMs) return;
     this.endedAtMs = this.#options.nowMs();
     const left = inside.slice(0, this.#left).filter((each) => timeOf(each) === this.reachedMs);
     this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
@@ -211,23 +211,23 @@ export class LiveSearch implements MessageSearch {
    * Chooses a message that the search omits. Does so only if the search exceeds its row limit, because no program could
    * detect other omissions.
    */
-  #begin(mostMatches: number): void {
+  #begin(maxMatches: number): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    if (!this.flaws.hasHole || !Number.isFinite(mostMatches)) return;
+    if (!this.flaws.hasHole || !Number.isFinite(maxMatches)) return;
     const matching = this.#options.inside.filter((each) => this.#isVisible(each) && this.#matches(each));
-    if (matching.length > mostMatches + 2) this.#hole = matching.at(-Math.ceil(mostMatches / 2));
+    if (matching.length > maxMatches + 2) this.#hole = matching.at(-Math.ceil(maxMatches / 2));
   }
 
-  #passAll(mostMatches: number, telling: MatchListener | undefined): void {
+  #passAll(maxMatches: number, telling: MatchListener | undefined): void {
     const { inside, nowMs } = this.#options;
     const left = inside.toSorted((one, other) => placeOf(one) - placeOf(other));
-    while (left.length > 0 && this.found < mostMatches) this.#pass(left.pop() as LiveMessage, mostMatches, telling);
+    while (left.length > 0 && this.found < maxMatches) this.#pass(left.pop() as LiveMessage, maxMatches, telling);
     this.endedAtMs = nowMs();
     this.#isCutWithin = left.some((each) => this.#isVisible(each) && this.#matches(each));
   }
 
-  #pass(message: LiveMessage, mostMatches: number, telling: MatchListener | undefined): void {
+  #pass(message: LiveMessage, maxMatches: number, telling: MatchListener | undefined): void {
     this.scannedBytes += message.bytes;
     if (!this.#matches(message)) return;
     if (!this.#isVisible(message)) {
@@ -236,21 +236,21 @@ export class LiveSearch implements MessageSearch {
     }
     this.#expected.add(message);
     if (message.shard === this.flaws.missedShard || message === this.#hole) return;
-    for (let copy = 0; copy < message.message.copies && this.found < mostMatches; copy++) {
+    for (let copy = 0; copy < message.message.copies && this.found < maxMatches; copy++) {
       this.#found.push(message);
       telling?.each(message.row, 1);
     }
     this.#isSorted = false;
   }
 
-  #join(mostMatches: number, telling: MatchListener | undefined): void {
+  #join(maxMatches: number, telling: MatchListener | undefined): void {
     const nowMs = this.#options.nowMs();
     if (nowMs === this.#joinedAtMs) return;
     this.#joinedAtMs = nowMs;
     const late = this.#unseen.filter((message) => this.#isVisible(message));
     this.#unseen = this.#unseen.filter((message) => !this.#isVisible(message));
     for (const message of late) {
-      if (this.found < mostMatches) this.#pass(message, mostMatches, telling);
+      if (this.found < maxMatches) this.#pass(message, maxMatches, telling);
     }
   }
 

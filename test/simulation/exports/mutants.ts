@@ -100,8 +100,8 @@ export const exportMutants: readonly Mutant[] = [
     'a round number of rows is no sign of a cut',
     'round',
     'export/search/message-limit.ts',
-    'return messageCount >= leastRound && messageCount % roundStep === 0;',
-    'return messageCount >= 1_000 * leastRound && messageCount % roundStep === 0;',
+    'return messageCount >= minRound && messageCount % roundStep === 0;',
+    'return messageCount >= 1_000 * minRound && messageCount % roundStep === 0;',
     isUnsearched,
   ),
   mutant(
@@ -145,8 +145,8 @@ export const exportMutants: readonly Mutant[] = [
     'a class of ids in a dense millisecond is not divided again',
     'dense',
     'export/search/dense-millisecond.ts',
-    'const mostDigits = 2;',
-    'const mostDigits = 1;',
+    'const maxDigits = 2;',
+    'const maxDigits = 1;',
     'end: incomplete for MillisecondTooDense',
   ),
   {

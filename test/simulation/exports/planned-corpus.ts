@@ -41,8 +41,8 @@ export interface CorpusOptions {
 
 export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
   const { fromMs, toMs, limit, isLarge } = options;
-  const most = isLarge ? 2 * limit + 3_000 : Math.min(360, 6 * limit);
-  const count = chance.happens(0.04) ? 0 : chance.whole(1, most);
+  const max = isLarge ? 2 * limit + 3_000 : Math.min(360, 6 * limit);
+  const count = chance.happens(0.04) ? 0 : chance.whole(1, max);
   const shape = chance.one(['even', 'even', 'bursts', 'heavy', 'narrow'] as const);
   const denseShare = isLarge ? 0 : chance.one([0, 0, 0.05, 0.3]);
   const centers = Array.from({ length: chance.whole(1, 4) }, () => chance.whole(fromMs, toMs - 1));

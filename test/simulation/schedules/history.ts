@@ -68,7 +68,7 @@ class ScheduleRun {
   #before: SearchExportSchedule['status'];
   /** Time in ms until which watch events are delayed. */
   #lateUntilMs = 0;
-  #mostActive = 2;
+  #maxActive = 2;
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
@@ -150,7 +150,7 @@ class ScheduleRun {
       S5: read(status?.gaps),
     };
     const active = this.#world.runs().filter((run) => !hasEnded(run)).length;
-    if (active > this.#mostActive) this.#violate('S3', `${active} runs are active`);
+    if (active > this.#maxActive) this.#violate('S3', `${active} runs are active`);
     for (const [rule, spans] of Object.entries(taken)) {
       if (spans.some((each) => overlaps(each, span))) this.#violate(rule, `${name} is created for time that is taken`);
     }
@@ -325,7 +325,7 @@ class ScheduleRun {
       () => world.patch({ spec: { backfillOrder: this.#happens(0.5) ? 'OldestFirst' : 'NewestFirst' } }),
       () => {
         const maxActive = 1 + this.#whole(4);
-        this.#mostActive = Math.max(this.#mostActive, maxActive);
+        this.#maxActive = Math.max(this.#maxActive, maxActive);
         world.patch({ spec: { maxActive } });
       },
       () => world.patch({ spec: { paused: this.#happens(0.3) } }),

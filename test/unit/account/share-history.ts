@@ -27,7 +27,7 @@ interface Snapshot {
 }
 
 export interface ShareHistory {
-  readonly mostWorkers: number;
+  readonly maxWorkers: number;
 }
 
 const user = 'user';
@@ -52,7 +52,7 @@ export function shareHistory(random: Random): ShareHistory {
   let shares = new WorkerShares();
   let nowMs = 0;
   let made = 0;
-  let mostWorkers = 0;
+  let maxWorkers = 0;
   let past: Snapshot[] = [];
   let shownJobs = 0;
   let shownPods = 0;
@@ -135,7 +135,7 @@ export function shareHistory(random: Random): ShareHistory {
     past = [...past.filter(({ atMs }) => atMs >= nowMs - latestWatchMs), snapshot()];
     const running = [...jobs.values()].filter(({ pods }) => pods > 0);
     const workers = running.reduce((sum, { pods }) => sum + pods, 0);
-    mostWorkers = Math.max(mostWorkers, workers);
+    maxWorkers = Math.max(maxWorkers, workers);
     const operator = limitsWithout(limits, shares.of(user));
     for (const name of ['requestsPerSecond', 'maxConcurrentRequests'] as const) {
       const used = running.reduce((sum, { pods, held }) => sum + pods * held.share[name], operator[name]);
@@ -145,7 +145,7 @@ export function shareHistory(random: Random): ShareHistory {
       throw new Error(`step ${step}: the operator keeps ${JSON.stringify(operator)}`);
     }
   }
-  return { mostWorkers };
+  return { maxWorkers };
 }
 
 /**

@@ -7,7 +7,7 @@ import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
 /** A test fails if its export needs more steps. */
-const mostSteps = 20_000;
+const maxSteps = 20_000;
 
 interface CoveredExport {
   readonly destination: ToyDestination;
@@ -18,7 +18,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
   const destination: ToyDestination = new Map();
   const random = seededRandom(seed);
   const operators = Array.from({ length: operatorCount }, () => new ToyOperator(world, plan, destination, random));
-  for (let steps = 0; steps < mostSteps; steps++) {
+  for (let steps = 0; steps < maxSteps; steps++) {
     const operator = operators[Math.floor(random.next() * operators.length)];
     if (!operator?.step()) return { destination, operators };
   }

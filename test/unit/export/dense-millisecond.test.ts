@@ -93,14 +93,14 @@ describe('a dense millisecond', () => {
   test.each([1, 4])('is searched by at most %d concurrent search jobs', async (atOnce) => {
     const world = worldOf(100);
     world.searchesAtOnce = atOnce;
-    let most = 0;
+    let max = 0;
     const look = () => {
-      most = Math.max(most, world.simulated.counters().jobsActive);
+      max = Math.max(max, world.simulated.counters().jobsActive);
       world.clock.after(100, look);
     };
     look();
     expect(await world.complaints(await world.committed(millisecond))).toEqual([]);
-    expect(most).toBe(atOnce);
+    expect(max).toBe(atOnce);
   });
 
   test('is not searched when the limit of scanned bytes is reached', async () => {

@@ -71,9 +71,9 @@ describe('first segments', () => {
         segments.slice(1).forEach(({ toMs, fromMs, rows }, index) => {
           const older = input.slices.filter(({ startMs }) => startMs < fromMs).at(-1);
           const isNewest = index === segments.length - 2;
-          const most = isNewest && input.foundRows > 0 ? input.foundRows : fullest;
+          const max = isNewest && input.foundRows > 0 ? input.foundRows : fullest;
           const next = rows + (older?.rows ?? 0);
-          expect(next > most || isRoundCount(next), `${fromMs} to ${toMs}`).toBe(true);
+          expect(next > max || isRoundCount(next), `${fromMs} to ${toMs}`).toBe(true);
         });
       }),
     );

@@ -672,16 +672,16 @@ describe('U9: the next sweep', () => {
   test.each([
     [10, 30_000],
     [50, 150_000],
-  ])('follows after at least %i times its duration', async (share, leastMs) => {
+  ])('follows after at least %i times its duration', async (share, minMs) => {
     const { clock, service, listing, swept, attend } = world(3, middle);
     service.latencyMs = 1_000;
     attend('often', () => {}, { resyncMs: 10_000 });
     listing.setNeeds('often', { share, isIdle: true });
     await swept(0);
     const sinceMs = listing.completeSinceMs() as number;
-    await clock.advance(leastMs - 5_000);
+    await clock.advance(minMs - 5_000);
     expect(listing.completeSinceMs()).toBe(sinceMs);
     await clock.advance(20_000);
-    expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(sinceMs + leastMs);
+    expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(sinceMs + minMs);
   });
 });

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { PageSize } from '../../../src/fleet/page-size.ts';
 import { serviceError } from '../../support/service-error.ts';
 
-function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
+function sweep(size: PageSize, rows: number, { cut = Infinity, max = Infinity } = {}): readonly number[] {
   const limits: number[] = [];
   for (let offset = 0; limits.length < 1_000; ) {
     const limit = size.limit();
     limits.push(limit);
-    if (limit > most) {
+    if (limit > max) {
       expect(size.refused(serviceError({ status: 400 }), limit)).toBe(true);
       continue;
     }
@@ -41,20 +41,20 @@ describe('a service that rejects large limits', () => {
   test.each([
     [500, 1_020, [1_000, 500, 500, 500, 500]],
     [100, 220, [1_000, 500, 100, 100, 100, 100]],
-  ])('above %d gets an accepted limit', (most, rows, limits) => {
-    expect(sweep(new PageSize(), rows, { most })).toEqual(limits);
+  ])('above %d gets an accepted limit', (max, rows, limits) => {
+    expect(sweep(new PageSize(), rows, { max })).toEqual(limits);
   });
 
   test('does not get a larger limit again', () => {
     const size = new PageSize();
-    sweep(size, 5_000, { most: 500 });
-    expect(new Set(sweep(size, 5_000, { most: 500 }))).toEqual(new Set([500]));
+    sweep(size, 5_000, { max: 500 });
+    expect(new Set(sweep(size, 5_000, { max: 500 }))).toEqual(new Set([500]));
   });
 
   test('gets the former limit after a rejected increase', () => {
     const size = new PageSize();
-    expect(sweep(size, 2_020, { most: 1_000 })).toEqual([1_000, 10_000, 1_000, 1_000, 1_000]);
-    expect(sweep(size, 2_020, { most: 1_000 })).toEqual([1_000, 1_000, 1_000, 1_000]);
+    expect(sweep(size, 2_020, { max: 1_000 })).toEqual([1_000, 10_000, 1_000, 1_000, 1_000]);
+    expect(sweep(size, 2_020, { max: 1_000 })).toEqual([1_000, 1_000, 1_000, 1_000]);
   });
 
   test('gets no limit below the documented default', () => {
@@ -109,7 +109,7 @@ test('U9: a sweep ends and shows all collectors, for any behaviour of the servic
   const behaviour = fc.record({
     rows: fc.integer({ min: 0, max: 12_000 }),
     cut: fc.oneof(fc.constant(Infinity), fc.integer({ min: 20, max: 2_000 })),
-    most: fc.oneof(fc.constant(Infinity), fc.integer({ min: 50, max: 12_000 })),
+    max: fc.oneof(fc.constant(Infinity), fc.integer({ min: 50, max: 12_000 })),
   });
   fc.assert(
     fc.property(behaviour, fc.array(fc.integer({ min: 0, max: 12_000 }), { maxLength: 3 }), (how, later) => {

@@ -1,5 +1,4 @@
 /** Tests Parquet files with two independent readers, hyparquet and DuckDB. */
-
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
@@ -348,18 +347,18 @@ test('held-back rows take at most the memory of a row group and a row, and none 
   const spool = new ByteSpool();
   const encoder = new ParquetEncoder(spool, messageColumns([], []), { compression: none, groupBytes: 2 ** 20 });
   const row = rowWith({ _raw: 'x'.repeat(10_000), other: 'y'.repeat(5_000) });
-  let most = 0;
+  let max = 0;
   for (let rows = 0; rows < 500; rows++) {
     encoder.row(row);
-    most = Math.max(most, encoder.heldBytes);
+    max = Math.max(max, encoder.heldBytes);
   }
   // A text that occurs again takes no more memory.
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   const heldBytes = encoder.heldBytes;
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   expect(encoder.heldBytes - heldBytes).toBeLessThan(200);
-  expect(most).toBeGreaterThan(2 ** 19);
-  expect(most).toBeLessThan(2 ** 20);
+  expect(max).toBeGreaterThan(2 ** 19);
+  expect(max).toBeLessThan(2 ** 20);
   encoder.end();
   expect(encoder.heldBytes).toBe(0);
 });

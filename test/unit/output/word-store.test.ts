@@ -9,7 +9,7 @@ const largest = 2n ** 63n - 1n;
 function stored(text: string): unknown {
   const store = new WordStore();
   const bytes = Buffer.from(`"${text}"`);
-  return store.addDigits(bytes, 1, bytes.length - 1) ? store.integerBounds.least : undefined;
+  return store.addDigits(bytes, 1, bytes.length - 1) ? store.integerBounds.min : undefined;
 }
 
 test.each([smallest, smallest + 1n, -(2n ** 32n), -1n, 0n, 999_999n, 1_000_000n, 2n ** 32n, 2n ** 53n + 1n, largest])(
@@ -55,19 +55,19 @@ test('has correct bounds of integers, counts missing values, and is empty after 
       }
       const integers = values.filter((value) => value !== null).toSorted((one, other) => (one < other ? -1 : 1));
       const nulls = values.length - integers.length;
-      expect(store.integerBounds).toEqual({ least: integers.at(0), greatest: integers.at(-1), nulls });
+      expect(store.integerBounds).toEqual({ min: integers.at(0), max: integers.at(-1), nulls });
     }),
   );
 });
 
 test.each([
-  { values: [1.5, -2, 0.1], least: -2, greatest: 1.5, nans: 0 },
-  { values: [0], least: -0, greatest: 0, nans: 0 },
-  { values: [-0, Number.NaN], least: -0, greatest: 0, nans: 1 },
-  { values: [Number.POSITIVE_INFINITY], least: Number.POSITIVE_INFINITY, greatest: Number.POSITIVE_INFINITY, nans: 0 },
+  { values: [1.5, -2, 0.1], min: -2, max: 1.5, nans: 0 },
+  { values: [0], min: -0, max: 0, nans: 0 },
+  { values: [-0, Number.NaN], min: -0, max: 0, nans: 1 },
+  { values: [Number.POSITIVE_INFINITY], min: Number.POSITIVE_INFINITY, max: Number.POSITIVE_INFINITY, nans: 0 },
   { values: [Number.NaN], nans: 1 },
   { values: [], nans: 0 },
-])('$values have the bounds $least and $greatest', ({ values, ...bounds }) => {
+])('$values have the bounds $min and $max', ({ values, ...bounds }) => {
   const store = new WordStore();
   for (const value of values) store.addDouble(value);
   store.addNull();

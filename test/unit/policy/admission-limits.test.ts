@@ -14,8 +14,8 @@ describe('the number of upgrades in flight', () => {
     ['5%', 1, 1],
     ['1%', 0, 1],
     ['100%', 33, 33],
-  ])('maxInProgress %s of %d collectors is %d', (maxInProgress, matched, most) => {
-    expect(shareOf(maxInProgress, matched)).toBe(most);
+  ])('maxInProgress %s of %d collectors is %d', (maxInProgress, matched, max) => {
+    expect(shareOf(maxInProgress, matched)).toBe(max);
   });
 
   test.each([

@@ -346,8 +346,8 @@ describe('compared with a model that evaluates every minute', () => {
     ['UTC', '2026-10-25T01:00Z'],
   ] as const;
   const count = 3 * 24 * 60;
-  const some = (most: number, maxLength: number) =>
-    fc.uniqueArray(fc.nat(most), { minLength: 1, maxLength }).map((numbers) => numbers.toSorted((a, b) => a - b));
+  const some = (max: number, maxLength: number) =>
+    fc.uniqueArray(fc.nat(max), { minLength: 1, maxLength }).map((numbers) => numbers.toSorted((a, b) => a - b));
   const hours = fc.oneof(some(3, 3), some(23, 4), fc.constant([...Array(24).keys()]));
   const window = fc.record({
     minutes: fc.oneof(some(59, 3), fc.constant([0, 30])),

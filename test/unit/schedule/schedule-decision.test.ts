@@ -7,7 +7,7 @@ import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import {
   decideSchedule,
   type Gap,
-  mostGaps,
+  maxGaps,
   type Run,
   type RunState,
   type ScheduleDecision,
@@ -195,10 +195,10 @@ describe('decideSchedule', () => {
   });
 
   it('creates only as many runs as may still become gaps', () => {
-    const gaps = Array.from({ length: mostGaps }, (_, hour) => gap(hour));
-    expect(created(decide(mostGaps + 1, { gaps }))).toEqual([]);
-    expect(created(decide(mostGaps + 1, { gaps: gaps.slice(1) }))).toEqual([mostGaps]);
-    expect(created(decide(mostGaps + 1, { gaps: gaps.slice(1), runs: [run(0, 'Active')] }))).toEqual([]);
+    const gaps = Array.from({ length: maxGaps }, (_, hour) => gap(hour));
+    expect(created(decide(maxGaps + 1, { gaps }))).toEqual([]);
+    expect(created(decide(maxGaps + 1, { gaps: gaps.slice(1) }))).toEqual([maxGaps]);
+    expect(created(decide(maxGaps + 1, { gaps: gaps.slice(1), runs: [run(0, 'Active')] }))).toEqual([]);
   });
 
   it('creates no run for the future after the clock was ahead, and lets future runs hold no slot', () => {

@@ -16,7 +16,7 @@ function stage(name: string, state: StageStatus['state'], more: Partial<StageSta
 }
 
 function shown(stages: readonly StageStatus[], more: Partial<Parameters<typeof renderStages>[1]> = {}) {
-  return renderStages(stages, { most: 10, width: 78, nowMs, ...more }, plain);
+  return renderStages(stages, { max: 10, width: 78, nowMs, ...more }, plain);
 }
 
 describe('renderStages', () => {
@@ -24,7 +24,7 @@ describe('renderStages', () => {
     const states = ['Pending', 'AwaitingApproval', 'Progressing', 'Soaking', 'Completed', 'Stopped'] as const;
     const lines = renderStages(
       states.map((state) => stage('a', state)),
-      { most: 10, width: 78, nowMs },
+      { max: 10, width: 78, nowMs },
       (colour, text) => `<${colour}>${text.trim()}</>`,
     );
     const colours = lines.map((line) => /<(\w+)>[A-Z]/.exec(line)?.[1]);
@@ -108,12 +108,12 @@ describe('renderStages', () => {
     const stages = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => {
       return stage(name, index < 3 ? 'Completed' : index === 3 ? 'Progressing' : 'Pending');
     });
-    const firstWords = (most: number) => shown(stages, { most }).map((line) => line.split('  ')[0]);
+    const firstWords = (max: number) => shown(stages, { max }).map((line) => line.split('  ')[0]);
     expect(firstWords(6)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
     expect(firstWords(3)).toEqual(['2 stages before that', 'c', 'd', 'e', 'and 1 more stage']);
     expect(firstWords(1)).toEqual(['3 stages before that', 'd', 'and 2 more stages']);
     const over = stages.map((one) => ({ ...one, state: 'Completed' as const }));
-    expect(shown(over, { most: 2 })[0]).toBe('4 stages before that');
+    expect(shown(over, { max: 2 })[0]).toBe('4 stages before that');
   });
 
   it.each([

@@ -72,14 +72,14 @@ const states = collectorStates.map(({ member }) => member);
 const pairs = states.flatMap((left, index) => states.slice(index + 1).map((right) => [left, right] as const));
 
 /** A smaller distance is hard to see between small areas, such as the squares of a legend. */
-const leastDistance = 0.1;
+const minDistance = 0.1;
 
 test.each(Object.keys(sights).flatMap((sight) => (['light', 'dark'] as const).map((theme) => [sight, theme] as const)))(
   'any two states of collectors have different colours: %s, %s',
   (sight, theme) => {
     const alike = pairs.filter(([left, right]) => {
       const [one, other] = [colours.get(left)?.[theme] ?? '', colours.get(right)?.[theme] ?? ''];
-      return !(distance(one, other, sights[sight] ?? []) >= leastDistance);
+      return !(distance(one, other, sights[sight] ?? []) >= minDistance);
     });
     expect(alike).toEqual([]);
   },

@@ -65,22 +65,22 @@ describe('the margin of the path (B1)', () => {
   const repeat = (count: number, ...roundTrips: number[]) => Array.from({ length: count }, () => roundTrips).flat();
 
   it.each([
-    { what: 'is close to its minimum on a path without delays', roundTrips: repeat(200, 2, 3), least: 5, most: 7 },
-    { what: 'does not depend on how long the server works', roundTrips: repeat(200, 800, 801), least: 5, most: 7 },
-    { what: 'covers a path that is late by up to 100 ms', roundTrips: repeat(100, 20, 70, 120), least: 60, most: 105 },
-    { what: 'has a maximum', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), least: 200, most: 250 },
+    { what: 'is close to its minimum on a path without delays', roundTrips: repeat(200, 2, 3), min: 5, max: 7 },
+    { what: 'does not depend on how long the server works', roundTrips: repeat(200, 800, 801), min: 5, max: 7 },
+    { what: 'covers a path that is late by up to 100 ms', roundTrips: repeat(100, 20, 70, 120), min: 60, max: 105 },
+    { what: 'has a maximum', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), min: 200, max: 250 },
     {
       what: 'hardly grows when one answer in fifty is late',
       roundTrips: repeat(8, ...repeat(49, 2), 52),
-      least: 5,
-      most: 13,
+      min: 5,
+      max: 13,
     },
-    { what: 'shrinks slowly', roundTrips: [10, ...repeat(40, 210), ...repeat(20, 10)], least: 90, most: 200 },
-  ])('$what', ({ roundTrips, least, most }) => {
+    { what: 'shrinks slowly', roundTrips: [10, ...repeat(40, 210), ...repeat(20, 10)], min: 90, max: 200 },
+  ])('$what', ({ roundTrips, min, max }) => {
     const margin = new PathMargin();
     feed(margin, roundTrips);
-    expect(margin.currentMs).toBeGreaterThanOrEqual(least);
-    expect(margin.currentMs).toBeLessThanOrEqual(most);
+    expect(margin.currentMs).toBeGreaterThanOrEqual(min);
+    expect(margin.currentMs).toBeLessThanOrEqual(max);
   });
 
   const old = (margin: PathMargin, requestClass: RequestClass, roundTripMs: number) => {
@@ -126,7 +126,7 @@ describe('the margin of the path (B1)', () => {
       return margin.cautionMs;
     });
     expect(grown).toEqual([25, 50, 100, 200, 250, 250]);
-    expect(margin.currentMs).toBe(marginBounds.mostMs);
+    expect(margin.currentMs).toBe(marginBounds.maxMs);
     for (let answer = 0; answer < 35; answer++) margin.passed();
     expect(margin.cautionMs).toBeGreaterThan(100);
     for (let answer = 0; answer < 300; answer++) margin.passed();

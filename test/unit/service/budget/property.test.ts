@@ -85,7 +85,7 @@ class BudgetWorld {
   longestSilenceMs = 0;
   readonly #history: BudgetHistory;
   readonly #random: ReturnType<typeof seededRandom>;
-  readonly #pace: { readonly leastMs: number; readonly slowMs: number };
+  readonly #pace: { readonly minMs: number; readonly slowMs: number };
   #generation = 0;
   #jobs: JobPolls[] = [];
   #underWay = 0;
@@ -94,8 +94,8 @@ class BudgetWorld {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** The run takes at least `leastMs`. The server takes at least `slowMs` to answer a keep-alive. */
-  constructor(history: BudgetHistory, pace: { readonly leastMs: number; readonly slowMs: number }) {
+  /** The run takes at least `minMs`. The server takes at least `slowMs` to answer a keep-alive. */
+  constructor(history: BudgetHistory, pace: { readonly minMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
     this.#random = seededRandom(history.seed);
@@ -109,10 +109,7 @@ class BudgetWorld {
     for (const one of callers) void this.#work(one, 0, this.#generation);
     for (let job = 0; job < jobs; job++) void this.#keepAlive();
     if (failover) this.clock.after(failover.afterMs, () => void this.#failOver(failover));
-    return this.clock.run(
-      () => this.#done >= callers.length && this.clock.monotonic() >= this.#pace.leastMs,
-      3_600_000,
-    );
+    return this.clock.run(() => this.#done >= callers.length && this.clock.monotonic() >= this.#pace.minMs, 3_600_000);
   }
 
   #process(forced: boolean): [RequestBudget, Record<'a' | 'b', KeyBudget>] {
@@ -257,12 +254,12 @@ class BudgetWorld {
   }
 
   /**
-   * Returns a random processing time up to `mostMs`. Returns 0 if the server stalls in this run, because random times
+   * Returns a random processing time up to `maxMs`. Returns 0 if the server stalls in this run, because random times
    * would hide violations after a stall (B1).
    */
-  #workMs(mostMs: number): number {
+  #workMs(maxMs: number): number {
     const random = this.#random.next();
-    return this.#history.freezes.length > 0 ? 0 : mostMs * random;
+    return this.#history.freezes.length > 0 ? 0 : maxMs * random;
   }
 
   /**
@@ -287,10 +284,10 @@ describe('a budget with random callers', () => {
   it('never exceeds the limits as the server counts them, and sends every request (B1, B2, B5, B6)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
-        const world = new BudgetWorld(one, { leastMs: 0, slowMs: one.slowMs });
+        const world = new BudgetWorld(one, { minMs: 0, slowMs: one.slowMs });
         expect(await world.run()).toBe(true);
-        expect(world.wire.mostArrivals()).toBeLessThanOrEqual(4);
-        expect(world.wire.mostAtOnce()).toBeLessThanOrEqual(10);
+        expect(world.wire.maxArrivals()).toBeLessThanOrEqual(4);
+        expect(world.wire.maxAtOnce()).toBeLessThanOrEqual(10);
       }),
       { numRuns: randomRuns(60) },
     );
@@ -299,7 +296,7 @@ describe('a budget with random callers', () => {
   it('keeps its jobs alive under one leader, despite many requests, rejections, slow pages and keep-alives without an answer (B3, B4)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
-        const world = new BudgetWorld({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
+        const world = new BudgetWorld({ ...one, freezes: [] }, { minMs: 60_000, slowMs: 0 });
         await world.run();
         // The service cancels a search job after at least 20 s without a status request (section 3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
@@ -389,7 +386,7 @@ describe('many jobs', () => {
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));
       expect(refused).toEqual([]);
-      expect(wire.mostArrivals()).toBe(4);
+      expect(wire.maxArrivals()).toBe(4);
     },
   );
 });

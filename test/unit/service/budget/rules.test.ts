@@ -57,7 +57,7 @@ describe('B1: starts', () => {
     expect(wire.seen).toHaveLength(4);
     await clock.advance(30_000);
     expect(wire.seen).toHaveLength(12);
-    expect(wire.mostArrivals()).toBe(4);
+    expect(wire.maxArrivals()).toBe(4);
   });
 
   it('accepts a handshake or the answer to a later request as evidence of arrival', async () => {
@@ -88,7 +88,7 @@ describe('B1: starts', () => {
     call(8, 'listing', { workMs: 3_000 });
     await clock.advance(30_000);
     expect(wire.seen).toHaveLength(58);
-    expect(wire.mostArrivals()).toBe(4);
+    expect(wire.maxArrivals()).toBe(4);
   });
 
   it('begins a handshake after 250 ms if answers always take longer than a period', async () => {
@@ -96,7 +96,7 @@ describe('B1: starts', () => {
     await clock.advance(10_000);
     call(5, 'listing', { workMs: 3_000 });
     await clock.advance(5_000);
-    expect(rounded(wire.sentAt()).slice(1)).toEqual([10_000, 10_000, 10_000, 10_000, 11_000 + marginBounds.mostMs]);
+    expect(rounded(wire.sentAt()).slice(1)).toEqual([10_000, 10_000, 10_000, 10_000, 11_000 + marginBounds.maxMs]);
     expect(wire.handshakes).toBe(1);
   });
 
@@ -109,7 +109,7 @@ describe('B1: starts', () => {
         call(1, count % 3 === 0 ? 'listing' : 'taskStatus', { outMs: wayMs(), workMs: 1, backMs: wayMs() });
       }
       await clock.advance(15_000);
-      expect([wire.seen.length, wire.mostArrivals()], `seed ${seed}`).toEqual([40, 4]);
+      expect([wire.seen.length, wire.maxArrivals()], `seed ${seed}`).toEqual([40, 4]);
     }
   });
 
@@ -233,8 +233,8 @@ describe('B1: starts', () => {
     call(15, 'listing', { workMs: 60_000 });
     for (let index = 0; index < 15; index++) void wire.call('b', budget.key('b'), 'listing', { workMs: 60_000 });
     await clock.advance(30_000);
-    expect([wire.mostAtOnce('a'), wire.mostAtOnce('b')]).toEqual([10, 10]);
-    expect(wire.mostArrivals()).toBe(4);
+    expect([wire.maxAtOnce('a'), wire.maxAtOnce('b')]).toEqual([10, 10]);
+    expect(wire.maxArrivals()).toBe(4);
   });
 
   it('frees the slot of an answered or broken request at once', async () => {
@@ -391,7 +391,7 @@ describe('B3: the order of requests', () => {
       await clock.advance(2_000);
       expect(wire.sentAt('keepAlive')).toHaveLength(3);
       await clock.advance(60_000);
-      expect(wire.mostAtOnce()).toBe(10);
+      expect(wire.maxAtOnce()).toBe(10);
     },
   );
 
@@ -465,7 +465,7 @@ describe('B5: 429', () => {
     const work = wire.sentAt('taskStatus').length - 1;
     expect(polls).toBeGreaterThanOrEqual(12);
     expect(work).toBeLessThanOrEqual(6);
-    expect(wire.mostArrivals()).toBe(4);
+    expect(wire.maxArrivals()).toBe(4);
   });
 
   it('slows down once for a burst of rejections', async () => {
@@ -662,7 +662,7 @@ describe('B7: the share of one process', () => {
     budget.setMaxConcurrent('a', 2);
     call(4, 'listing', { workMs: 5_000 });
     await clock.advance(20_000);
-    expect(wire.mostAtOnce()).toBe(2);
+    expect(wire.maxAtOnce()).toBe(2);
   });
 
   it('of concurrent requests changes while requests wait', async () => {

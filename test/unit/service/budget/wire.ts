@@ -138,7 +138,7 @@ export class Wire {
     }
   }
 
-  mostArrivals(spanMs = 1000): number {
+  maxArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
     // Tolerates rounding errors: a request in the last nanosecond of the span is not counted.
     const counts = times.map((from, first) => {
@@ -153,7 +153,7 @@ export class Wire {
    * Returns the highest number of requests that ran at the same time. If `key` is given, only requests with this API
    * key count.
    */
-  mostAtOnce(key?: string): number {
+  maxAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(
       ({ key: own, arrivedMs }) =>

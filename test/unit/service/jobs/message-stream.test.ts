@@ -43,13 +43,13 @@ describe('time limits', () => {
     ],
   ];
 
-  test.each(limits)('%s', async (_name, step, atMs, leastRows) => {
+  test.each(limits)('%s', async (_name, step, atMs, minRows) => {
     const world = harness([step]);
     const log = new RecordingReceiver();
     const error = await failureOf(world, world.job.listMessages(query, log));
     expect(error).toMatchObject({ code: 'service.timeout', effect: 'none', handling: { kind: 'backoff' } });
     expect(world.clock.monotonic()).toBe(atMs);
-    expect(log.rows.length).toBeGreaterThanOrEqual(leastRows);
+    expect(log.rows.length).toBeGreaterThanOrEqual(minRows);
     expect(world.budget.ends).toEqual([{ kind: 'abandoned' }]);
     expect(world.clock.next()).toBeUndefined();
   });
@@ -62,22 +62,22 @@ describe('time limits', () => {
   });
 });
 
-/** Sink that accepts `most` rows, and then blocks until the test calls `open`. */
+/** Sink that accepts `max` rows, and then blocks until the test calls `open`. */
 class BlockingSink extends RecordingReceiver {
-  most: number;
+  max: number;
   #opened = Promise.withResolvers<void>();
 
-  constructor(most: number) {
+  constructor(max: number) {
     super();
-    this.most = most;
+    this.max = max;
   }
 
   drained(): Promise<void> | undefined {
-    return this.rows.length < this.most ? undefined : this.#opened.promise;
+    return this.rows.length < this.max ? undefined : this.#opened.promise;
   }
 
-  open(most: number): void {
-    this.most = most;
+  open(max: number): void {
+    this.max = max;
     this.#opened.resolve();
     this.#opened = Promise.withResolvers();
   }

@@ -2,4 +2,4 @@
  * Minimum number of requests for one run of a schedule that has one result page. The run uses two search jobs, each
  * with a creation, a status request, a page read and a deletion.
  */
-export const leastPerRun = 8;
+export const minPerRun = 8;
