@@ -55,7 +55,7 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
 }
 
 async function readOn(job: SearchJob): Promise<void> {
-  while (!job.end) await job.readMessages({ offset: 0, receiver: { row() {} } });
+  while (!job.end) await job.readMessagePage({ offset: 0, receiver: { row() {} } });
 }
 
 export function jobsAliveSection(figures: JobsAliveFigures): FigureSection {

@@ -140,7 +140,8 @@ async function search(jobs: SearchJobs, range: SearchedRange): Promise<SearchTim
   await job.whenFinished();
   const seenAfterSeconds = secondsSince();
   let rows = 0;
-  await job.readMessages({ offset: 0, receiver: { row: () => void rows++ } });
+  const receiver = { row: () => void rows++ };
+  for (let offset = 0; offset < messages; ) offset = await job.readMessagePage({ offset, receiver });
   await job.close();
   if (rows !== messages) throw new Error(`${rows} of ${messages} rows came`);
   return { seenAfterSeconds, seconds: secondsSince() };

@@ -43,7 +43,7 @@ async function transfer(simulator: SimulatorAddress, { totalMb, atOnce }: Transf
     pages++;
   };
   const until = async (megabytes: number) => {
-    while (bytes < megabytes * 1e6) await job.readMessages({ offset: 0, receiver, onPage });
+    while (bytes < megabytes * 1e6) await job.readMessagePage({ offset: 0, receiver, onPage });
   };
   await until(totalMb / 5);
   [bytes, rows, pages] = [0, 0, 0];

@@ -56,9 +56,9 @@ export class JobPages {
     const [offset, limit] = [this.#offset, this.#limit];
     filter.beginPage();
     const lastRow = new LastRow(rows);
-    const reading = { offset, total: offset + 1, limit, receiver: lastRow.receiver, onPage, signal };
+    const reading = { offset, limit, receiver: lastRow.receiver, onPage, signal };
     try {
-      this.#offset = await crossing('export.readPage', () => job.readMessages(reading));
+      this.#offset = await crossing('export.readPage', () => job.readMessagePage(reading));
     } catch (thrown) {
       if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return false;
       throw thrown;
@@ -86,9 +86,7 @@ export class JobPages {
   async #rowAt(offset: number): Promise<LastRow> {
     const { job, signal } = this.#options;
     const row = new LastRow({ row() {} });
-    await crossing('export.readPage', () =>
-      job.readMessages({ offset, total: offset + 1, limit: 1, receiver: row.receiver, signal }),
-    );
+    await crossing('export.readPage', () => job.readMessagePage({ offset, limit: 1, receiver: row.receiver, signal }));
     return row;
   }
 

@@ -49,7 +49,7 @@ export class RecordReader extends ResultReader {
     const { job, signal } = this.#options;
     const take = (page: RecordPage) => this.#take(page);
     try {
-      return await crossing('export.readPage', () => job.readRecords({ offset, total: offset + 1, take, signal }));
+      return await crossing('export.readPage', () => job.readRecordPage({ offset, take, signal }));
     } catch (thrown) {
       if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return undefined;
       throw thrown;

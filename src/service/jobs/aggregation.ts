@@ -1,5 +1,6 @@
 /** Reads all records of an aggregation. Returns none if the search job has errors (E5). */
 import { crossing } from '../../base/boundary.ts';
+import { uncountedError } from './job-end.ts';
 import type { SearchJob } from './search-job.ts';
 import type { RecordPage } from './search-service.ts';
 
@@ -14,7 +15,7 @@ export type Aggregated =
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /** Part of a search job that an aggregation uses. */
-export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
+export type AggregationJob = Pick<SearchJob, 'id' | 'progress' | 'whenFinished' | 'readRecordPage'>;
 
 /**
  * Waits until an aggregation ends, and reads its records. If the search job reported errors, returns the errors
@@ -30,12 +31,19 @@ export async function readAggregation(
   onFinished();
   if (isLimitReached || state !== 'doneGatheringResults') return errorsIn(job);
   if (mayHaveErrors(job)) return errorsIn(job);
-  const pages: RecordPage[] = [];
-  const take = (page: RecordPage) => void pages.push(page);
-  await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
+  const records = await crossing('aggregation.readRecords', () => readRecords(job, signal));
   // Checks for errors again, because the search job may have reported an error while its records were read (E5).
   if (mayHaveErrors(job)) return errorsIn(job);
-  return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
+  return { kind: 'records', records, messageCount };
+}
+
+async function readRecords(job: AggregationJob, signal: AbortSignal): Promise<RecordPage['records']> {
+  const { recordCount } = job.progress;
+  if (recordCount === undefined) throw uncountedError(job.id);
+  const pages: RecordPage[] = [];
+  const take = (page: RecordPage) => void pages.push(page);
+  for (let offset = 0; offset < recordCount; ) offset = await job.readRecordPage({ offset, take, signal });
+  return pages.flatMap(({ records }) => records);
 }
 
 /**

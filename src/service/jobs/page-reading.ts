@@ -1,7 +1,7 @@
 /**
- * Reads the results of a search job page by page. Each page begins after the last received row, because pages can be
- * shorter than requested (section 10.3 of docs/service.md). If the receiver pauses too long, the page is cancelled and
- * continued later (B3).
+ * Reads one page of the results of a search job. The next page begins after the last received row, because pages can be
+ * shorter than requested (section 10.3 of docs/service.md). If the receiver pauses too long, the page is cancelled, and
+ * the rest of its rows becomes the next page (B3).
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -30,52 +30,44 @@ export interface PageSource {
   readonly drained?: () => Promise<void> | undefined;
 }
 
-/** Range of result rows to read. */
-export interface PageRange {
+/** Page of result rows to read. */
+export interface PageRequest {
   /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /** Index after the last row to read; by default, the number of rows in the latest status. */
-  readonly total?: number | undefined;
-  /** Maximum number of rows on a page, by default `maxPageRows`. */
+  /** Maximum number of rows on the page, by default `maxPageRows`. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface PageReadingOptions extends PageRange {
+export interface PageReadingOptions extends PageRequest {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly total: number;
 }
 
 /**
- * Reads the rows from `offset` to `total`. Resolves to the index after the last row. Rejects with an error of the
+ * Requests a page until it contains rows. Resolves to the index after the last row. Rejects with an error of the
  * receiver, the signal's reason, or a `ServiceError`.
  */
-export async function readPages(source: PageSource, options: PageReadingOptions): Promise<number> {
-  const { clock, signal, total, limit = maxPageRows } = options;
-  let { offset } = options;
-  let tries = 0;
-  while (offset < total) {
+export async function readPage(source: PageSource, options: PageReadingOptions): Promise<number> {
+  const { clock, signal, offset, limit = maxPageRows } = options;
+  for (let tries = 1; ; tries++) {
     const drained = source.drained?.();
     if (drained) await unlessAborted(signal, drained);
     signal.throwIfAborted();
     let error: unknown;
-    let gained = 0;
+    let rows = 0;
     try {
-      gained = await source.fetch({ offset, limit }, signal);
+      rows = await source.fetch({ offset, limit }, signal);
     } catch (thrown) {
       error = thrown;
-      gained = source.given?.() ?? 0;
+      rows = source.given?.() ?? 0;
     }
     signal.throwIfAborted();
-    offset += gained;
-    tries = gained > 0 ? 0 : tries + 1;
     if (error !== undefined && !passes(error)) throw error;
-    if (tries === 0) continue;
-    if (tries === maxTries) throw error ?? nothingCame(offset, total);
+    if (rows > 0) return offset + rows;
+    if (tries === maxTries) throw error ?? nothingCame(offset);
     await sleep(clock, delayAfter(error, tries), signal);
   }
-  return offset;
 }
 
 /** Returns whether the error is temporary, so that the page should be requested again. */
@@ -88,7 +80,7 @@ function delayAfter(error: unknown, tries: number): number {
   return Math.max(Math.min(longestDelayMs, namedMs), doubledMs(firstDelayMs, tries - 1, longestDelayMs));
 }
 
-function nothingCame(offset: number, total: number): LogfleetError {
-  const message = `The service reports ${total} results of a search job, but returns no results at offset ${offset}.`;
+function nothingCame(offset: number): LogfleetError {
+  const message = `The service returns no results of a search job from offset ${offset} on, although it reports more results.`;
   return failure('backoff', 'job.pagesEmpty', message, { reason: 'ResultsMissing' });
 }

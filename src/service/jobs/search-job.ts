@@ -18,10 +18,10 @@ import type { PageField } from '../pages/page-field.ts';
 import type { Answer } from '../requests/call.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { firstPollMs, nextPollMs } from './job-cadence.ts';
-import { cancelledError, closedError, isFinal, isMissing, silencedError, uncountedError } from './job-end.ts';
+import { cancelledError, closedError, isFinal, isMissing, silencedError } from './job-end.ts';
 import { JobGathering, type JobProgress, type MessageHistogram } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
-import { type PageRange, type PageSource, readPages } from './page-reading.ts';
+import { type PageRequest, type PageSource, readPage } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
@@ -53,16 +53,16 @@ export interface SearchJobOptions {
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Range of messages to read, and their receiver. */
-export interface MessageReading extends PageRange {
+/** Page of messages to read, and the receiver of its rows. */
+export interface MessageReading extends PageRequest {
   readonly receiver: RowReceiver;
-  /** Called after each page. `offset` is the index of the page's first row. */
-  readonly onPage?: (page: MessagePage, offset: number) => void;
+  /** Called after the page, unless it broke off. */
+  readonly onPage?: (page: MessagePage) => void;
 }
 
-export interface RecordReading extends Omit<PageRange, 'limit'> {
-  /** Receives the records of one page. The next page is requested when the returned promise resolves. */
-  readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
+export interface RecordReading extends Omit<PageRequest, 'limit'> {
+  /** Receives the records of the page. */
+  readonly take: (page: RecordPage) => Promise<void> | undefined;
 }
 
 export class SearchJob {
@@ -139,8 +139,8 @@ export class SearchJob {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
 
-  /** Reads messages (section 4.3 of docs/service.md). Resolves to the index after the last row. */
-  async readMessages({ receiver, onPage, ...range }: MessageReading): Promise<number> {
+  /** Reads a page of messages (section 4.3 of docs/service.md). Resolves to the index after the last row. */
+  readMessagePage({ receiver, onPage, ...request }: MessageReading): Promise<number> {
     let given = 0;
     const counting: RowReceiver = {
       row: (row) => {
@@ -149,12 +149,11 @@ export class SearchJob {
       },
       drained: () => receiver.drained?.(),
     };
-    return this.#read(range, this.progress.messageCount, {
+    return this.#read(request, {
       fetch: async (query, signal) => {
-        given = 0;
         const { value } = await this.#options.job.listMessages(query, counting, { signal });
         this.#gathering.warn(value.warning);
-        onPage?.(value, query.offset);
+        onPage?.(value);
         return value.rows;
       },
       given: () => given,
@@ -168,9 +167,9 @@ export class SearchJob {
    */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
-    await this.readMessages({
+    if (this.progress.messageCount === 0) return fields;
+    await this.readMessagePage({
       offset: 0,
-      total: Math.min(1, this.progress.messageCount),
       limit: 1,
       signal,
       receiver: { row() {} },
@@ -186,23 +185,27 @@ export class SearchJob {
    * docs/service.md).
    */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
-    await this.#read({ offset: 0, limit: 1, signal }, 1, {
-      fetch: async (query, either) => {
-        await this.#options.job.listRecords(query, { signal: either });
-        return 1;
+    await this.#read(
+      { offset: 0, limit: 1, signal },
+      {
+        fetch: async (query, either) => {
+          await this.#options.job.listRecords(query, { signal: either });
+          return 1;
+        },
       },
-    });
+    );
   }
 
-  /** Reads records of a finished job (section 4.4 of docs/service.md). Resolves to the index after the last record. */
-  async readRecords({ take, ...range }: RecordReading): Promise<number> {
-    const total = range.total ?? this.progress.recordCount;
-    if (total === undefined) throw uncountedError(this.id);
-    return this.#read(range, total, {
+  /**
+   * Reads a page of records of a finished job (section 4.4 of docs/service.md). Resolves to the index after the last
+   * record.
+   */
+  readRecordPage({ take, ...request }: RecordReading): Promise<number> {
+    return this.#read(request, {
       fetch: async (query, signal) => {
         const { value } = await this.#options.job.listRecords(query, { signal });
         this.#gathering.warn(value.warning);
-        const taken = take(value, query.offset);
+        const taken = take(value);
         if (taken) await unlessAborted(signal, taken);
         return value.records.length;
       },
@@ -239,13 +242,12 @@ export class SearchJob {
     }
   }
 
-  async #read(range: PageRange, counted: number, source: PageSource): Promise<number> {
+  async #read(request: PageRequest, source: PageSource): Promise<number> {
     const stop = this.#stop.signal;
     stop.throwIfAborted();
-    const { total = counted } = range;
-    const signal = range.signal ? AbortSignal.any([range.signal, stop]) : stop;
+    const signal = request.signal ? AbortSignal.any([request.signal, stop]) : stop;
     try {
-      return await readPages(source, { ...range, clock: this.#options.clock, signal, total });
+      return await readPage(source, { ...request, clock: this.#options.clock, signal });
     } catch (error) {
       stop.throwIfAborted();
       throw error;

@@ -12,6 +12,7 @@ import { SecretText } from '../../../src/base/secret-text.ts';
 import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../../src/service/connect.ts';
+import { readAllMessages } from '../../support/job-results.ts';
 import { type Certificate, connectProxy, selfSigned } from '../../support/loopback.ts';
 import { secretTexts } from '../../support/memory-secrets.ts';
 import { RecordingReceiver } from '../../support/recording-receiver.ts';
@@ -120,7 +121,7 @@ describe('pages of messages over TLS', () => {
     const receiver = new SlowReceiver();
     {
       await using job = await openJob();
-      await job.readMessages({ offset: 0, receiver });
+      await readAllMessages(job, { receiver });
     }
     expect(receiver.ids).toHaveLength(3_000);
     expect(new Set(receiver.ids).size).toBe(3_000);
@@ -135,7 +136,7 @@ describe('pages of messages over TLS', () => {
       server.nowMs(),
     );
     const receiver = new SlowReceiver();
-    await job.readMessages({ offset: 0, receiver });
+    await readAllMessages(job, { receiver });
     model.patch({ faults: null }, server.nowMs());
     expect(receiver.ids).toHaveLength(3_000);
     expect(new Set(receiver.ids).size).toBe(3_000);

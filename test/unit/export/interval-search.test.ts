@@ -56,10 +56,10 @@ describe('a whole interval', () => {
     let readings = 0;
     const open: SearchJobs['open'] = async (...given) => {
       const job = await jobs.open(...given);
-      const readMessages = job.readMessages.bind(job);
-      job.readMessages = (reading) => {
+      const readPage = job.readMessagePage.bind(job);
+      job.readMessagePage = (reading) => {
         const receiver = ++readings === 1 ? inPlaceOfTenth(reading.receiver) : reading.receiver;
-        return readMessages({ ...reading, receiver });
+        return readPage({ ...reading, receiver });
       };
       return job;
     };

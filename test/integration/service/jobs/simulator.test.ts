@@ -6,13 +6,14 @@ import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts'
 import type { SearchJob } from '../../../../src/service/jobs/search-job.ts';
 import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
 import { ClientWorld, messageCount } from '../../../support/client-world.ts';
+import { readAllMessages, readAllRecords } from '../../../support/job-results.ts';
 import { RecordingReceiver } from '../../../support/recording-receiver.ts';
 
 async function search(world: ClientWorld, order: Partial<JobOrder> = {}) {
   const job = await world.run(world.jobs.open({ ...world.order, ...order }));
   const progress = await world.run(job.whenFinished());
   const log = new RecordingReceiver();
-  const read = await world.run(job.readMessages({ offset: 0, receiver: log }));
+  const read = await world.run(readAllMessages(job, { receiver: log }));
   await world.run(job.close());
   return { job, progress, log, read };
 }
@@ -100,7 +101,7 @@ test('aggregations have as many records as they count (4.4)', async () => {
     for (const record of records) counts.push(Number(record.get('_count')));
     return undefined;
   };
-  expect(await world.run(job.readRecords({ offset: 0, take }))).toBe(recordCount);
+  expect(await world.run(readAllRecords(job, take))).toBe(recordCount);
   expect(counts).toHaveLength(recordCount ?? 0);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(messageCount);
   await world.run(job.close());
@@ -200,7 +201,7 @@ describe('causes of an early end of a search', () => {
     await world.run(job.whenFinished());
     const fromMs = world.clock.monotonic();
     world.model.patch({ faults: { other: { kind: 'cancelJob', times: 1 } } }, world.service.nowMs());
-    const reading = job.readMessages({ offset: 0, receiver: new RecordingReceiver() });
+    const reading = readAllMessages(job, { receiver: new RecordingReceiver() });
     expect(await world.failure(reading)).toMatchObject({ reason: 'JobLost' });
     expect(world.requests('listMessages').length).toBeLessThanOrEqual(4);
     expect(world.clock.monotonic() - fromMs).toBeLessThan(4_000);
@@ -261,7 +262,7 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       try {
         const job = await world.jobs.open(world.order);
         await job.whenFinished();
-        await job.readMessages({ offset: 0, receiver: new RecordingReceiver() });
+        await readAllMessages(job, { receiver: new RecordingReceiver() });
         await job.close();
         done++;
         return;
@@ -303,7 +304,7 @@ describe('many jobs', () => {
       const stop = new AbortController();
       const readOn = async (job: SearchJob) => {
         while (!stop.signal.aborted)
-          await job.readMessages({ offset: 0, receiver: new RecordingReceiver(), signal: stop.signal }).catch(() => {});
+          await readAllMessages(job, { receiver: new RecordingReceiver(), signal: stop.signal }).catch(() => {});
       };
       // A search job needs no keep-alives while the client reads its pages.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
@@ -378,7 +379,7 @@ test.each([
     const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));
     await world.run(Promise.all(jobs.map((job) => job.whenFinished())));
     const readOn = async (job: SearchJob) => {
-      while (!job.end) await job.readMessages({ offset: 0, receiver: new RecordingReceiver() }).catch(() => {});
+      while (!job.end) await readAllMessages(job, { receiver: new RecordingReceiver() }).catch(() => {});
     };
     for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
     await world.clock.advance(30_000);

@@ -12,12 +12,16 @@ const order = { query: '* | count by _collectorid', periods: [period, period] };
 
 function searchesOf(records: Records, messageCount: number, dateMs?: number) {
   const errors: string[] = [];
-  const progress = { state: 'doneGatheringResults', messageCount, scannedBytes: 500, errors, dateMs };
+  const recordCount = records.length;
+  const progress = { state: 'doneGatheringResults', messageCount, recordCount, scannedBytes: 500, errors, dateMs };
   const pages = { records: records.map((record) => new Map(Object.entries(record))) };
   const job = {
     progress,
     whenFinished: async () => progress,
-    readRecords: async ({ take }: { readonly take: (page: typeof pages) => void }) => take(pages),
+    readRecordPage: async ({ take }: { readonly take: (page: typeof pages) => void }) => {
+      take(pages);
+      return recordCount;
+    },
     close: async () => {},
   };
   const ordered: JobOrder[] = [];

@@ -26,13 +26,14 @@ async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobPro
   const events: string[] = [];
   let progress = { ...finished, ...atEnd };
   const job: AggregationJob = {
+    id: 'job',
     get progress() {
       return progress;
     },
     whenFinished: async () => progress,
-    readRecords: async ({ take }) => {
+    readRecordPage: async ({ take }) => {
       events.push('read');
-      await take({ records, fields: [], warning: undefined }, 0);
+      await take({ records, fields: [], warning: undefined });
       progress = { ...progress, ...afterwards };
       return 1;
     },
@@ -71,5 +72,9 @@ describe('readAggregation', () => {
     const { result, events } = await aggregate({}, afterwards);
     expect(result).toEqual(expected);
     expect(events).toEqual(['finished', 'read']);
+  });
+
+  test('rejects if the service does not report the number of records', async () => {
+    await expect(aggregate({ recordCount: undefined })).rejects.toMatchObject({ code: 'job.recordsUncounted' });
   });
 });

@@ -4,7 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
+import type { MessagePage } from '../../../../src/service/jobs/search-service.ts';
 import { done, FakeJob, FakePermit, failure, firstIds, order, serve } from '../../../support/fake-job.ts';
+import { readAllMessages, readAllRecords } from '../../../support/job-results.ts';
 import { RecordingReceiver } from '../../../support/recording-receiver.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { settled } from '../requests/harness.ts';
@@ -23,46 +25,33 @@ const offsets = (fake: FakeJob) => fake.queries.map(({ offset }) => offset);
 test('full pages of ten thousand rows need no further requests', async () => {
   const { clock, fake, job, log } = await finished(25_000);
   fake.page = serve(25_000);
-  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(25_000);
+  expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(25_000);
   expect(log.ids).toEqual(firstIds(25_000));
   expect(fake.queries).toEqual([0, 10_000, 20_000].map((offset) => ({ offset, limit: 10_000 })));
-});
-
-test('a job without messages needs no request', async () => {
-  const { clock, fake, job, log } = await finished(0);
-  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(0);
-  expect(fake.queries).toEqual([]);
 });
 
 test('a short page is followed by a page that begins after the received rows', async () => {
   const { clock, fake, job, log } = await finished(1_000);
   fake.page = serve(1_000, 400);
-  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
+  expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(1_000);
   expect(log.ids).toEqual(firstIds(1_000));
   expect(offsets(fake)).toEqual([0, 400, 800]);
 });
 
-test('begins and ends at the given rows', async () => {
+test('a page begins at the given row', async () => {
   const { clock, fake, job, log } = await finished(1_000);
   fake.page = serve(500, 100);
-  const pages: number[] = [];
-  const reading = {
-    offset: 300,
-    total: 500,
-    receiver: log,
-    onPage: (_page: unknown, offset: number) => pages.push(offset),
-  };
-  expect(await settled(clock, job.readMessages(reading))).toBe(500);
-  expect([offsets(fake), pages]).toEqual([
-    [300, 400],
-    [300, 400],
-  ]);
+  const sizes: number[] = [];
+  const onPage = ({ rows }: MessagePage) => void sizes.push(rows);
+  expect(await settled(clock, job.readMessagePage({ offset: 300, receiver: log, onPage }))).toBe(400);
+  expect([offsets(fake), sizes]).toEqual([[300], [100]]);
+  expect(log.ids).toEqual(firstIds(400).slice(300));
 });
 
 test('rows beyond the count of the job are passed on, since the proof needs them', async () => {
   const { clock, fake, job, log } = await finished(10);
   fake.page = serve(13);
-  expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(13);
+  expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(13);
   expect(log.ids).toHaveLength(13);
 });
 
@@ -76,7 +65,7 @@ describe('a page that breaks off', () => {
       return rows;
     };
     const startMs = clock.monotonic();
-    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(1_000);
+    expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(1_000);
     expect(log.ids).toEqual(firstIds(1_000));
     expect(clock.monotonic()).toBe(startMs);
   });
@@ -88,7 +77,7 @@ describe('a page that breaks off', () => {
       times.push(clock.monotonic() - 2_000);
       throw failure('connectionLost');
     };
-    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toMatchObject({
+    expect(await settled(clock, readAllMessages(job, { receiver: log }))).toMatchObject({
       code: 'service.connectionLost',
     });
     expect(times).toEqual([0, 500, 1_500, 3_500, 7_500, 15_500]);
@@ -101,7 +90,7 @@ describe('a page that breaks off', () => {
       if (turn++ % 5 !== 4) throw failure('timeout');
       return serve(100, 7)(query, receiver);
     };
-    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(100);
+    expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(100);
     expect(log.ids).toEqual(firstIds(100));
   });
 
@@ -113,7 +102,7 @@ describe('a page that breaks off', () => {
       refused = true;
       throw failure('rateLimited', { retryAfterMs: 7_000 });
     };
-    await settled(clock, job.readMessages({ offset: 0, receiver: log }));
+    await settled(clock, readAllMessages(job, { receiver: log }));
     expect(clock.monotonic()).toBe(9_000);
     expect(log.ids).toHaveLength(5);
   });
@@ -129,7 +118,7 @@ describe('a page that breaks off', () => {
       serve(1_000, 10)(query, receiver);
       throw error;
     };
-    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(error);
+    expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(error);
     expect(fake.queries).toHaveLength(1);
   });
 });
@@ -139,17 +128,17 @@ describe('an empty page, while the job counts more', () => {
     const { clock, fake, job, log } = await finished(100);
     let turn = 0;
     fake.page = (query, receiver) => (turn++ % 3 === 2 ? serve(100, 40)(query, receiver) : 0);
-    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toBe(100);
+    expect(await settled(clock, readAllMessages(job, { receiver: log }))).toBe(100);
     expect(log.ids).toEqual(firstIds(100));
   });
 
   test('ends with an error about missing rows, never as the end of the results', async () => {
     const { clock, fake, job, log } = await finished(100);
     fake.page = serve(60);
-    expect(await settled(clock, job.readMessages({ offset: 0, receiver: log }))).toMatchObject({
+    expect(await settled(clock, readAllMessages(job, { receiver: log }))).toMatchObject({
       code: 'job.pagesEmpty',
       reason: 'ResultsMissing',
-      message: expect.stringContaining('100 results'),
+      message: expect.stringContaining('from offset 60 on'),
     });
     expect(log.ids).toEqual(firstIds(60));
     expect(offsets(fake)).toEqual([0, 60, 60, 60, 60, 60, 60]);
@@ -163,7 +152,7 @@ describe('a sink that accepts no more data', () => {
     let full = Promise.withResolvers<void>();
     let isFull = true;
     const log = Object.assign(new RecordingReceiver(), { drained: () => (isFull ? full.promise : undefined) });
-    const reading = job.readMessages({ offset: 0, receiver: log });
+    const reading = readAllMessages(job, { receiver: log });
     await clock.advance(60_000);
     expect(fake.queries).toHaveLength(0);
     isFull = false;
@@ -183,7 +172,7 @@ describe('a sink that accepts no more data', () => {
       isFull = true;
       throw failure('heldUp');
     };
-    const reading = job.readMessages({ offset: 0, receiver: log });
+    const reading = readAllMessages(job, { receiver: log });
     await clock.advance(20_000);
     expect(offsets(fake)).toEqual([0, 10]);
     isFull = false;
@@ -198,7 +187,7 @@ describe('a sink that accepts no more data', () => {
     const { clock, job, fake } = await finished(30);
     const controller = new AbortController();
     const log = Object.assign(new RecordingReceiver(), { drained: () => new Promise<void>(() => {}) });
-    const reading = job.readMessages({ offset: 0, receiver: log, signal: controller.signal });
+    const reading = readAllMessages(job, { receiver: log, signal: controller.signal });
     clock.after(5, () => controller.abort(new Error('enough')));
     expect(await settled(clock, reading)).toMatchObject({ message: 'enough' });
     expect(fake.queries).toHaveLength(0);
@@ -219,12 +208,9 @@ describe('records', () => {
     });
     const taken: (string | undefined)[] = [];
     const doors: (() => void)[] = [];
-    const reading = job.readRecords({
-      offset: 0,
-      take: ({ records }) => {
-        taken.push(...records.map((one) => one.get('n')));
-        return new Promise((resolve) => doors.push(resolve));
-      },
+    const reading = readAllRecords(job, ({ records }) => {
+      taken.push(...records.map((one) => one.get('n')));
+      return new Promise((resolve) => doors.push(resolve));
     });
     await settle();
     expect(fake.queries).toHaveLength(1);
@@ -247,26 +233,12 @@ describe('records', () => {
         .map(record),
       warning: undefined,
     });
-    const reading = job.readRecords({
-      offset: 0,
-      take: async () => {
-        if (when === 'later') await settle();
-        throw new Error('the disk is full');
-      },
+    const reading = readAllRecords(job, async () => {
+      if (when === 'later') await settle();
+      throw new Error('the disk is full');
     });
     const outcome = reading.catch((error: Error) => error.message);
     expect(await settled(clock, outcome)).toBe('the disk is full');
     expect(fake.queries).toHaveLength(1);
-  });
-
-  test('are not read if their number is unknown', async () => {
-    const { fake, job, clock } = await finished(25);
-    fake.status = () => done(25);
-    const other = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
-    await clock.advance(2_000);
-    await expect(other.readRecords({ offset: 0, take: () => undefined })).rejects.toMatchObject({
-      code: 'job.recordsUncounted',
-    });
-    expect(job.progress.recordCount).toBe(25);
   });
 });

@@ -91,9 +91,9 @@ describe('the schedule of status requests (B4)', () => {
     fake.page = serve(4, 1);
     const log = new RecordingReceiver();
     await clock.advance(10_000);
-    await job.readMessages({ offset: 0, total: 1, receiver: log });
+    await job.readMessagePage({ offset: 0, receiver: log });
     await clock.advance(11_000);
-    await job.readMessages({ offset: 1, total: 2, receiver: log });
+    await job.readMessagePage({ offset: 1, receiver: log });
     await clock.advance(11_999);
     expect(fake.asked).toEqual([2_000]);
     await clock.advance(1);
@@ -108,7 +108,7 @@ describe('the schedule of status requests (B4)', () => {
     const log = new RecordingReceiver();
     for (let row = 0; row < 22; row++) {
       await clock.advance(1_000);
-      await job.readMessages({ offset: row, total: row + 1, receiver: log });
+      await job.readMessagePage({ offset: row, receiver: log });
     }
     expect(fake.asked).toEqual([2_000, 10_500, 21_000]);
   });
@@ -352,10 +352,10 @@ describe('an end caused by the service', () => {
         options?.signal?.addEventListener('abort', () => reject(failure('abandoned')));
       });
     await clock.advance(2_000);
-    const reading = job.readMessages({ offset: 0, receiver: new RecordingReceiver() });
+    const reading = job.readMessagePage({ offset: 0, receiver: new RecordingReceiver() });
     fake.status = () => ({ ...running, state: 'cancelled' });
     expect(await settled(clock, reading)).toMatchObject({ code: 'job.cancelled' });
-    await expect(job.readMessages({ offset: 0, receiver: new RecordingReceiver() })).rejects.toMatchObject({
+    await expect(job.readMessagePage({ offset: 0, receiver: new RecordingReceiver() })).rejects.toMatchObject({
       code: 'job.cancelled',
     });
   });
@@ -368,7 +368,7 @@ describe('an end caused by the service', () => {
     };
     await clock.advance(12_000);
     expect(await job.whenFinished()).toMatchObject({ messageCount: 10 });
-    await expect(job.readMessages({ offset: 0, receiver: new RecordingReceiver() })).rejects.toMatchObject({
+    await expect(job.readMessagePage({ offset: 0, receiver: new RecordingReceiver() })).rejects.toMatchObject({
       code: 'service.jobGone',
     });
   });
@@ -429,7 +429,7 @@ describe('closing', () => {
       new Promise((_resolve, reject) => {
         options?.signal?.addEventListener('abort', () => reject(failure('abandoned')));
       });
-    const reading = job.readMessages({ offset: 0, receiver: new RecordingReceiver() });
+    const reading = job.readMessagePage({ offset: 0, receiver: new RecordingReceiver() });
     const closing = job.close();
     expect(await settled(clock, reading)).toMatchObject({ code: 'job.closed' });
     await closing;
@@ -453,7 +453,7 @@ describe('an error of the caller', () => {
         },
       });
       expect(await settled(clock, job.whenFinished())).toBe(thrown);
-      await expect(job.readMessages({ offset: 0, receiver: new RecordingReceiver() })).rejects.toBe(thrown);
+      await expect(job.readMessagePage({ offset: 0, receiver: new RecordingReceiver() })).rejects.toBe(thrown);
       await job.close();
       expect([fake.deletions, permit.endedAtMs]).toEqual([1, 2_000]);
     },
