@@ -1,13 +1,13 @@
 /**
- * Collector list of one account, as the service returns it. All policies of the account share the list (U9).
+ * List of the collectors of one account, as the service returns it. All policies of the account share the list (U9).
  *
- * Policies request reads of the list. One loop sends the requests and notifies the policies, so a reconcile never waits
- * for a page.
+ * Policies ask this class to read the list. One loop sends the requests and notifies the policies, so a reconcile never
+ * waits for a page.
  *
- * The service returns a list for a build. `listing-view.ts` chooses a build that no policy targets and no collector
- * runs, because only such a list shows all collectors (U7).
+ * Each request for the list names a build. The list may lack collectors that already run this build, so
+ * `listing-view.ts` chooses a build that no policy targets and no collector runs (U7).
  *
- * Invariant: the loop has at most one request in flight, and none while another process leads.
+ * The loop has at most one request in flight, and none while another process leads.
  */
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -20,10 +20,7 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/**
- * Error of the last failed read, and the time of the next attempt. The read was for the collector list or for the list
- * of builds.
- */
+/** Error of the last failed read of the collector list or of the list of builds, and the time of the next attempt. */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
@@ -39,9 +36,9 @@ export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Versions that policies of this service target. */
+  /** Returns the target versions of this service's policies. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Whether this process may send requests to the service. Only the leader may. */
+  /** Returns whether this process may send requests to the service. Only the leader may. */
   readonly active: () => boolean;
 }
 
@@ -57,7 +54,7 @@ export interface ListingUser {
 interface User extends ListingUser {
   /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
   share: number;
-  /** Whether the policy is idle. An idle policy is notified only of changes that concern it. */
+  /** True if the policy is idle. Only changes of its own collectors are reported to an idle policy. */
   isIdle: boolean;
 }
 
@@ -67,8 +64,8 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets for which `doubtSecret` has already notified the policies. The set is cleared by each scheduled read of the
-   * whole list.
+   * Secrets for which `doubtSecret` has already notified the policies. Each scheduled read of the whole list clears
+   * this set.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -77,7 +74,7 @@ export class FleetListing {
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers a build for which the current collector list was requested. */
+  /** True if the service no longer offers a build for which the current collector list was requested. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -87,10 +84,7 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /**
-   * Common order of the collectors in two lists. Undefined if one list shows all collectors, so that no second list is
-   * needed.
-   */
+  /** Common order of the collectors in two lists. Undefined while one list shows all collectors. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -144,7 +138,7 @@ export class FleetListing {
     return undefined;
   }
 
-  /** Repeats failed reads at once, because a person asked. */
+  /** Repeats failed reads immediately, because a user asked for it. */
   tryAgain(): void {
     this.#retry?.cancel();
     this.#retry = undefined;
@@ -156,7 +150,7 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
-  /** Computes on which page the list shows each collector. Call this method after changes, before `pageOf`. */
+  /** Computes the list page of each collector. After changes, call this method before `pageOf`. */
   locatePages(): void {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -164,8 +158,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. The list may not show the collector until its upgrade
-   * has ended. In this case, returns the page on which the collector will then appear.
+   * Returns the index of the list page that shows this collector. If the list does not show the collector before the
+   * end of its upgrade, returns the page that will show it then.
    */
   pageOf(id: string): number | undefined {
     const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;
@@ -173,7 +167,7 @@ export class FleetListing {
   }
 
   /**
-   * Counter that changes whenever the order of the collector list may have changed, so that collectors must be sorted
+   * Counter that changes whenever the order of the collector list may have changed. Callers must then sort collectors
    * again.
    */
   orderRevision(): number {
@@ -190,8 +184,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the monotonic time in ms at which the newest successful request for this page was sent. Returns undefined
-   * if no request for this page has succeeded since the last read of the whole list.
+   * Returns the monotonic time in ms at which the last successful request for this page was sent. Returns undefined if
+   * there was none since the last read of the whole list.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
@@ -225,10 +219,10 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs until its next decision: how often the whole list is read, and which changes the policy is
-   * notified of.
-   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`:
-   * true if the policy is notified only of changes that concern it
+   * Sets the needs of a policy until its next decision: how often the whole list is read, and which changes are
+   * reported to the policy.
+   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`: true
+   * if only changes of its own collectors are reported to the policy
    */
   setNeeds(id: string, needs: { readonly share: number; readonly isIdle: boolean }): void {
     const user = this.#users.get(id);
@@ -306,8 +300,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret. This policy reads the Secret and checks whether it still belongs to this
-   * account, so the other policies need not do the same (U9).
+   * Notifies one policy for each Secret. This policy reads the Secret and checks that it still belongs to this account.
+   * The other policies need no read (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -336,8 +330,8 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // There is no `await` between the loop's last check for requested reads and this line, so no requested read is
-      // missed.
+      // No requested read is missed, because there is no `await` between the loop's last check for requests and this
+      // line.
       this.#running = false;
     }
   }
@@ -365,8 +359,7 @@ export class FleetListing {
     const { clock, log } = this.#options;
     if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
-    // Status 429 (too many requests) is not logged as a warning, because the service itself says when to send the next
-    // request.
+    // Status 429 (too many requests) is not a warning, because the service says when to send the next request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
@@ -433,8 +426,8 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Stores positions only from the list for the first build. The list for the second build only adds the collectors
-    // that the first list does not show.
+    // Only the list for the first build sets positions. The list for the second build only adds collectors that the
+    // first list does not show.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -470,11 +463,11 @@ export class FleetListing {
   }
 
   /**
-   * Checks, after all pages were read, whether the list shows all collectors. If the list does not, prepares the read
-   * of another list and returns undefined.
+   * Called after the last page: checks whether the list shows all collectors. If not, prepares the read of another list
+   * and returns undefined.
    *
-   * A list for a build that no collector runs shows all collectors. If collectors run every build, the lists for two
-   * builds are read, because each list shows the collectors that the other list does not show.
+   * The list for a build shows all collectors that do not run this build. If collectors run every build, the lists for
+   * two builds together show all collectors.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -494,8 +487,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the collector list may be incomplete. Also returns true if this cannot be checked, because the
-   * service offers no suitable build for another list.
+   * Returns whether the collector list may lack collectors. Also returns true if no other list can confirm that it is
+   * complete, because the service offers no suitable build.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -510,8 +503,7 @@ export class FleetListing {
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!answer) {
-      // After a change of the page size, the same page number refers to other rows. Therefore, all requested pages are
-      // dropped.
+      // Drops all requested pages: after a change of the page size, the same page number refers to other rows.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -561,8 +553,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A sweep reads all pages. Its success therefore also clears the error of single-page reads, unless a single page
-    // is still requested.
+    // A sweep reads all pages, so its success also clears the error of single-page reads. It keeps the error if a
+    // single page is still requested.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

@@ -1,8 +1,6 @@
 /**
- * Last known rows of all collectors of an account. Each changed row is passed to the policies that select its
- * collector.
- *
- * Invariant: an answer that is older than a stored row does not change this row.
+ * Last known rows of all collectors of an account. Each changed row is reported to the policies that select its
+ * collector. An answer that is older than a stored row does not change this row.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
@@ -13,7 +11,7 @@ export interface Row {
   readonly seenAtMs: number;
   /** Position of the collector in the whole list, from 0; -1 when unknown. */
   readonly position: number;
-  /** Previous version of the collector; undefined if no change was observed. */
+  /** Version before the last observed change of version. Undefined if no change was observed. */
   readonly formerVersion: string | undefined;
 }
 
@@ -26,8 +24,8 @@ export class FleetRows {
   /** Finds the policies that a changed row concerns. */
   readonly members = new MemberIndex();
   /**
-   * For each field: collector ids, sorted by the text of the field. The lists are created when needed, and dropped
-   * after a change.
+   * Collector ids sorted by the text of a field, for each field. The lists are created when needed, and dropped after a
+   * change.
    */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
@@ -55,7 +53,7 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /** Yields the ids of the collectors that meet the condition `anchor`. Yields all ids if `anchor` is undefined. */
+  /** Yields the ids of the collectors that meet the condition `anchor`, or all ids if `anchor` is undefined. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -71,8 +69,8 @@ export class FleetRows {
   }
 
   /**
-   * Stores the rows of a page. `offset` is the position of the first row in the list. If it is undefined, the stored
-   * positions stay unchanged.
+   * Stores the rows of a page. `offset` is the position of the first row in the list. If `offset` is undefined, the
+   * stored positions do not change.
    */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
@@ -80,10 +78,7 @@ export class FleetRows {
     );
   }
 
-  /**
-   * Forgets the list position of each collector that had a position on a page, but is not in the new answer for this
-   * page.
-   */
+  /** Removes the list position of each collector that was on a page, but is missing in the new answer for this page. */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -94,7 +89,7 @@ export class FleetRows {
 
   /**
    * Ends a read of the whole list, which contained the collectors `seen`. Removes each row that was missing in two
-   * reads in a row (U7).
+   * successive reads (U7).
    */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
@@ -174,13 +169,13 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. Unchanged strings are not replaced by the equal strings of the new page, because a
-   * string of the new page keeps the whole page in memory.
+   * Updates the row of a collector. Keeps the stored strings that have not changed, because each string of the new page
+   * keeps the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // A later answer may contain an older `lastSeenAliveMs`, so the newest known value is kept.
+    // A later answer may contain an older `lastSeenAliveMs`. The row keeps the newest value.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
@@ -193,7 +188,7 @@ export class FleetRows {
   }
 }
 
-/** Returns whether two rows agree in all fields except `lastSeenAliveMs`, which changes all the time. */
+/** Returns whether two rows agree in all fields except `lastSeenAliveMs`, which changes constantly. */
 function sameCollector(left: Collector, right: Collector): boolean {
   const fields = Object.keys(right) as (keyof Collector)[];
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);

@@ -1,6 +1,6 @@
 /**
- * Collector lists (one per account) and ownership tables (one per service), which the policies of this process share
- * (U9, U13).
+ * Collector lists (one for each account) and ownership tables (one for each service). All policies of this process
+ * share them (U9, U13).
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -13,7 +13,7 @@ import { type Claimant, Ownership } from './ownership.ts';
 export interface FleetsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether this process may send requests to services. */
+  /** Returns whether this process may send requests to services. */
   readonly active: () => boolean;
   /** Called for a policy that may have gained or lost the ownership of collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;
@@ -36,15 +36,18 @@ export class Fleets {
     this.#options = options;
   }
 
-  /** Returns the ownership table of a service. URLs with different paths lead to the same collectors (U13). */
+  /**
+   * Returns the ownership table of a service. URLs that differ only in their paths share a table, because they show the
+   * same collectors (U13).
+   */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
     return getOrAdd(this.#ownerships, host, () => new Ownership(this.#options.onOwnersChanged));
   }
 
   /**
-   * Returns the listing of an account, which may see other collectors than another account. The caller must call
-   * `release` when it no longer needs the listing.
+   * Returns the listing of an account. Each account has its own listing, because it may see other collectors. The
+   * caller must call `release` when it no longer needs the listing.
    */
   use(account: Account, user: string): FleetListing {
     const { listing, users } = getOrAdd(this.#listings, account, () => this.#begin(account));
@@ -71,8 +74,8 @@ export class Fleets {
   }
 
   /**
-   * Removes a deleted policy. Each of its collectors gets another owner as soon as no upgrade by the deleted policy
-   * runs on the collector (U13).
+   * Removes a deleted policy. Each of its collectors gets another owner as soon as the deleted policy has no running
+   * upgrade of this collector (U13).
    */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);

@@ -1,6 +1,6 @@
 /**
- * Predicts where in a list the service will show a collector after its upgrade. If collectors run every build, no list
- * shows all collectors, so the lists for two builds are merged.
+ * Predicts a collector's position in the service's list after its upgrade. If collectors run every build, no list shows
+ * all collectors, so the lists for two builds are merged.
  *
  * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of the
  * service's specification).
@@ -13,13 +13,12 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each collector in the common order: number of earlier collectors that the first list shows. */
+  /** For each collector: number of collectors before it in the common order that the first list shows. */
   #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
   /**
-   * Merges two lists of collectors into one order. A collector that is missing in both lists keeps its position in
-   * `former`.
+   * Merges two lists of collectors into one order. A collector that both lists lack keeps its position in `former`.
    * @param present returns whether a collector of `former` still exists
    */
   constructor(
@@ -45,7 +44,7 @@ export class ListOrder {
   /**
    * Computes the positions of all collectors in the first list.
    * @param shows returns whether the first list shows a collector
-   * @param revision counter that is different if the result of `shows` may have changed since the last call
+   * @param revision counter that changes whenever results of `shows` may have changed
    */
   locate(shows: (id: string) => boolean, revision: number): void {
     if (revision === this.#revision) return;
@@ -74,7 +73,7 @@ export class ListOrder {
   }
 }
 
-/** Merges two lists of collectors that have the same order. */
+/** Merges two lists of collectors that have the same sort order. */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));

@@ -1,6 +1,6 @@
 /**
- * Chooses the build for which the collector list is requested (U7). The list for a build may not show the collectors
- * that already run this build, so the best choice is a build that no collector runs.
+ * Chooses the build for which the collector list is requested (U7). The list for a build may lack the collectors that
+ * already run this build. The best choice is therefore a build that no collector runs.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -26,7 +26,7 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Returns whether collectors that run this version are in the list for at least one build of this view. */
+  /** Returns whether the lists of this view show collectors that run this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
@@ -42,8 +42,8 @@ export class View {
   }
 
   /**
-   * Returns a view with one other build, which no collector runs and no policy targets. Returns undefined if there is
-   * no such build, or if this view already has two builds.
+   * Returns a view with one other build that no collector runs and no policy targets. Returns undefined if there is no
+   * such build, or if this view already has two builds.
    */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;

@@ -1,8 +1,7 @@
 /**
- * Finds the policies that select a changed collector, so that other policies need no work.
- *
- * Most selectors contain a condition on one field that every matching collector meets. This condition is called an
- * anchor. Selectors with an anchor are looked up in a table. All other selectors are evaluated for each change.
+ * Finds the policies that select a changed collector, so that other policies have no work. Most selectors contain a
+ * condition on one field that every matching collector meets: the anchor. Selectors with an anchor are looked up in a
+ * table. All other selectors are evaluated for each change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
@@ -35,24 +34,18 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /**
-   * For each length: number of stored prefixes of this length. A search for a text tries only lengths that have
-   * prefixes.
-   */
+  /** Number of stored prefixes, by length. A search for a text tries only these lengths. */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /**
-   * Policies that must be checked for each changed collector, because their selectors have no condition that can be
-   * looked up.
-   */
+  /** Policies whose selectors have no anchor. They must be checked for each changed collector. */
   readonly #unanchored = new Set<string>();
-  /** For each collector id: policies that observe this collector, whether they select it or not. */
+  /** Policies that observe a collector, by the collector's id. Their selectors need not match the collector. */
   readonly #followers = new Multimap();
-  /** For each policy: collectors that have changed since the last call of `takeChanged` for the policy. */
+  /** Changed collectors by policy, since the last call of `takeChanged` for this policy. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
@@ -81,10 +74,7 @@ export class MemberIndex {
     this.#concerned.delete(policy);
   }
 
-  /**
-   * Observes a collector for a policy. From then on, each change of the collector is recorded, even if the policy does
-   * not select the collector.
-   */
+  /** Starts to record each change of a collector for a policy, even if the policy does not select the collector. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }

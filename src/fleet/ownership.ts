@@ -1,8 +1,7 @@
 /**
- * Table of the policies that own the collectors of a service, and of running upgrades (U13). All policies of the
- * service share the table.
- *
- * Invariant: a collector has at most one owner. A policy keeps a collector until its running upgrade has ended.
+ * Table of a service's collectors: the policy that owns each collector, and the running upgrades (U13). All policies of
+ * the service share the table. A collector has at most one owner. While the owner upgrades a collector, the owner does
+ * not change.
  */
 
 import { keyText } from '../base/key-text.ts';
@@ -16,7 +15,7 @@ export interface Claimant {
   readonly priority: number;
   /** Creation time of the policy (RFC 3339). Older policies take precedence. */
   readonly creationTimestamp: string;
-  /** Whether the policy may start upgrades. Such policies take precedence over policies that only observe. */
+  /** True if the policy may start upgrades. Such a policy takes precedence over a policy that only observes. */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
@@ -37,20 +36,20 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * For each collector: the upgrade that ended last. Another policy must not upgrade the collector before a later
-   * collector list has shown the result.
+   * Last ended upgrade of each collector. Another policy must not upgrade the collector until a later collector list
+   * shows the result.
    */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** For each policy: collectors whose owner may have changed since the policy last called `takeChanged`. */
+  /** Collectors whose owner may have changed, by policy, since the policy's last call of `takeChanged`. */
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
   /**
-   * Policies that must still claim collectors that appeared recently. The key is the uid of the policy, and the
-   * function claims the collectors.
+   * Policies that have not claimed new collectors yet. The key is the uid of the policy. The function claims the
+   * collectors.
    */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
@@ -79,16 +78,16 @@ export class Ownership {
   }
 
   /**
-   * Records that a policy must still claim new collectors. `claimNew` claims them. It is called before another policy
-   * claims collectors.
+   * Records that a policy has not claimed new collectors yet. Before another policy claims collectors, `claimNew` is
+   * called to claim them.
    */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
 
   /**
-   * Lets all other policies claim their new collectors. Otherwise this policy could become the owner of a collector
-   * that belongs to a policy with a higher precedence.
+   * Lets all other policies claim their new collectors first. Otherwise this policy could become the owner of a
+   * collector that a policy with a higher precedence selects.
    */
   catchUp(uid: string): void {
     this.announce();
@@ -111,7 +110,7 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Collectors that the policy selects, even if another policy owns them. */
+  /** Returns the collectors that the policy selects, even if another policy owns them. */
   claimed(uid: string): Iterable<string> {
     return this.#claimed.get(uid);
   }
@@ -138,8 +137,8 @@ export class Ownership {
   }
 
   /**
-   * Returns the policy with the highest precedence among those that select the collector. This policy owns the
-   * collector, unless another policy is upgrading the collector.
+   * Returns the policy with the highest precedence that selects the collector. This policy owns the collector, unless
+   * another policy is upgrading it.
    */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
@@ -168,8 +167,8 @@ export class Ownership {
   /**
    * Returns the monotonic time in ms at which another policy's upgrade of this collector ended. Returns undefined if
    * there was no such upgrade.
-   * @param isForgotten true if this policy's ledger has no entry for the collector; an accepted upgrade by this policy
-   * then counts like one by another policy
+   * @param isForgotten true if this policy's ledger has no entry for the collector; then an accepted upgrade by this
+   * policy counts like an upgrade by another policy
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -179,7 +178,7 @@ export class Ownership {
   }
 
   /**
-   * Records that an upgrade has ended. Another policy must not upgrade the collector before a newer collector list was
+   * Records that an upgrade has ended. Another policy must not upgrade the collector until a newer collector list is
    * read (see `landedMs`).
    */
   ended(id: string, policy: string, nowMs?: number): void {
@@ -205,10 +204,9 @@ export class Ownership {
   }
 
   /**
-   * Removes old entries: running upgrades of deleted policies that began before `beforeMs`, and ended upgrades that
-   * ended before both `beforeMs` and `seenMs`.
-   * @param seenMs monotonic time in ms; the collector list already shows the results of upgrades that ended before this
-   * time (U8)
+   * Removes running upgrades of deleted policies that began before `beforeMs`. Also removes upgrades that ended before
+   * both `beforeMs` and `seenMs`.
+   * @param seenMs the collector list shows the results of upgrades that ended before this monotonic time in ms (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // The map is sorted by the end times of the upgrades, so the loop stops at the first upgrade that must be kept.
@@ -223,7 +221,7 @@ export class Ownership {
     }
   }
 
-  /** Versions that policies of this service target. */
+  /** Returns the target versions of this service's policies. */
   targeted(): ReadonlySet<string> {
     const versions = new Set<string>();
     for (const { targetVersion } of this.#claimants.values())

@@ -12,16 +12,13 @@ const firstLimit = 1_000;
 
 export class PageSize {
   #limit: number = firstLimit;
-  /** Maximum number of rows to request. It is lowered when the service rejects a request for more rows. */
+  /** Maximum number of rows to request. It is lowered when the service rejects a request for too many rows. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /**
-   * Number of rows on a full page, if the service returns fewer rows than were requested. Undefined if it returns as
-   * many as requested.
-   */
+  /** Number of rows on a full page if the service returns fewer rows than requested. Otherwise undefined. */
   #cut: number | undefined;
   /** Number of rows on the longest page since the read of the list began. */
   #largest = 0;
-  /** Whether the previous page contained fewer rows than requested. */
+  /** True if the previous page contained fewer rows than requested. */
   #wasShort = false;
 
   /** Number of rows to request next. */
@@ -35,8 +32,8 @@ export class PageSize {
   }
 
   /**
-   * Reduces the number of rows to request, because the service rejected a request. Returns false if the rejection has
-   * another cause, or if the number is already the smallest.
+   * Reduces the number of rows to request after the service rejected a request. Returns false if the request failed for
+   * another reason, or if the number is already the smallest.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
@@ -57,8 +54,7 @@ export class PageSize {
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The previous page had fewer rows than requested, but the list continues. The service therefore limits the size of
-    // pages.
+    // The previous page had fewer rows than requested, but the list continues, so the service limits the size of pages.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);

@@ -4,7 +4,7 @@
 export const usualChunkBytes: number = 512 * 1024;
 /** Maximum number of unused chunks that are kept for reuse. */
 const maxSpare = 4;
-/** Unused chunks of the usual length. All files return chunks to this list, and take chunks from it. */
+/** Unused chunks of the usual length, which all files share. */
 const usualSpare: Buffer[] = [];
 const noBuffer = Buffer.alloc(0);
 
@@ -19,7 +19,7 @@ export class ByteSpool {
   readonly #waiting: Buffer[] = [];
   readonly #spare: Buffer[];
   #waitingBytes = 0;
-  /** Number of bytes in all chunks that are full. */
+  /** Number of bytes in all full chunks. */
   #filledBytes = 0;
 
   constructor(chunkBytes: number = usualChunkBytes) {

@@ -1,6 +1,5 @@
 /**
- * Columns of an export's files: the fields that the user chose, or all known fields. All files of an export have the
- * same columns.
+ * Columns of an export's files: the fields that the user chose, or all known fields. All files have the same columns.
  */
 
 /** Type of a column. `integer` has 64 bits. `instant` is milliseconds since the epoch. */
@@ -19,9 +18,9 @@ export interface DescribedField {
 
 export interface ColumnSet {
   readonly columns: readonly Column[];
-  /** Name of the extra column. It contains all members of a row without a column, as one JSON object. */
+  /** Name of the extra column. For each row, it contains all fields without a column, as one JSON object. */
   readonly restName: string;
-  /** True if an extra column stores the members of a row that have no column of their own. */
+  /** True if an extra column stores the fields that have no column of their own. */
   readonly keepsOthers: boolean;
 }
 
@@ -30,7 +29,7 @@ export function messageColumns(chosen: readonly string[], described: readonly De
   return recordColumns(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for an export of records, which are the results of an aggregation. */
+/** Returns the columns for an export of records (results of an aggregation). */
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);

@@ -121,7 +121,7 @@ interface DeflateStream {
   readonly packer: StreamPacker;
 }
 
-/** Maximum number of unused streams for each level. A stream takes half a megabyte. */
+/** Maximum number of unused streams for each level. A stream takes half a megabyte of memory. */
 const maxIdle = 4;
 /** Compression streams that no file uses at the moment, by compression level. */
 const idleStreams = new Map<number, DeflateStream[]>();
@@ -137,7 +137,7 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   return [withoutRepeatedMarkers(Buffer.concat(packed))];
 }
 
-/** Bytes at the end of a chunk whose last flush marker (an empty deflate block) was written twice. */
+/** Last bytes of a chunk with two flush markers (empty deflate blocks) at its end. */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 

@@ -12,7 +12,7 @@ import { RowColumns, restBytes, valueKind, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export interface CsvOptions {
-  /** Writes `'` before cells that a spreadsheet would run as formulas. */
+  /** True to write `'` before cells that a spreadsheet would run as formulas. */
   readonly formulaGuard: boolean;
 }
 
@@ -40,7 +40,7 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // The line is longest if all its characters are quotes, because each quote is written twice.
+    // Maximum length of the line: each quote is written twice, so a line of only quotes is the longest.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -131,10 +131,10 @@ export class CsvEncoder implements RowEncoder {
   }
 }
 
-/** Characters because of which a cell needs quotes. */
+/** A cell that contains one of these characters needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
-/** Maximum length in bytes of a text in which a loop searches for separators. In a longer text, `indexOf` is faster. */
+/** Maximum length in bytes of a text in which a loop searches for separators. For longer texts, `indexOf` is faster. */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -152,7 +152,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Many cells contain negative integers, so this fast check comes first. It creates no string.
+  // Many cells contain negative integers. This fast check comes first and creates no string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);

@@ -31,7 +31,7 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   return at;
 }
 
-/** Replaces invalid UTF-8 by U+FFFD, because readers reject a whole file for one wrong byte. */
+/** Replaces invalid UTF-8 by U+FFFD. Without this, readers would reject the whole file because of one wrong byte. */
 export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
@@ -73,7 +73,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   let end = at;
   let next = from;
   while (next < to) {
-    // The searched range includes the closing quote, because `plainEnd` always stops there.
+    // The searched range includes the closing quote, so `plainEnd` stops at the quote at the latest.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;

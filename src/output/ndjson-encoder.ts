@@ -1,6 +1,6 @@
 /**
- * Writes each row as received, as NDJSON. Line breaks inside a row become spaces, and invalid UTF-8 becomes U+FFFD.
- * Line breaks are searched in many rows at once, which is faster.
+ * Writes each row as received, as NDJSON. Line breaks inside a row become spaces, and invalid UTF-8 becomes U+FFFD. For
+ * speed, line breaks are searched in many rows at once.
  */
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -11,8 +11,8 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
   /**
-   * Index in the current chunk at which the unfinished rows begin. Their line breaks are not replaced yet. `#lineEnds`
-   * contains the index at which each unfinished row ends.
+   * Start of the unfinished rows in the current chunk. Their line breaks are not replaced yet. `#lineEnds` contains the
+   * end of each unfinished row.
    */
   #from = 0;
   readonly #lineEnds: number[] = [];
@@ -88,7 +88,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // Each member begins with a comma, so the first comma is replaced by the opening brace.
+    // Each field begins with a comma, so the opening brace replaces the first comma.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

@@ -15,9 +15,7 @@ export type OutputFormat =
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /**
-   * Compression of the whole file. For Parquet files, it is `none`, because each Parquet page is compressed separately.
-   */
+  /** Compression of the whole file. It is `none` for Parquet, where each page is compressed separately. */
   readonly compression: Compression;
 }
 

@@ -67,8 +67,8 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns a function that adds integers or times to a column. For values of at most `maxPlainDigits` digits, the
- * function does not call `read`, because this is faster.
+ * Returns a function that adds integers or times to a column. For speed, the function does not call `read` for values
+ * with at most `maxPlainDigits` digits.
  */
 function integerAdder(store: WordStore, maxPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {

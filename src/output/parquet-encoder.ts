@@ -19,10 +19,7 @@ import { WordDictionary } from './word-store.ts';
 
 /** Memory in bytes at which a row group is full. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/**
- * Size of the footer in bytes at which a file is full. The limit exists because readers load the whole footer into
- * memory.
- */
+/** Size of the footer in bytes at which a file is full. Readers load the whole footer into memory. */
 const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {
@@ -58,7 +55,7 @@ export class ParquetMemory {
     return this.#free.pop() ?? emptyGroup(this.set);
   }
 
-  /** Keeps an empty row group for the next file. */
+  /** Stores an empty row group for the next file. */
   giveBack(group: RowGroup): void {
     this.#free.push(group);
   }
@@ -156,7 +153,7 @@ export class ParquetEncoder implements RowEncoder {
   }
 }
 
-/** The four bytes `PAR1`, with which a Parquet file starts and ends. */
+/** The four bytes `PAR1` at the start and end of a Parquet file. */
 const magic = 0x31524150;
 
 function packing(compression: Compression): { readonly codec: Codec; readonly pack: PagePacker } {

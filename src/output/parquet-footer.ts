@@ -26,7 +26,7 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Minimum and maximum of the column in this row group. Absent if most texts of the column are different. */
+  /** Minimum and maximum of the column in this row group. Absent if most texts in the column are different. */
   readonly bounds: Bounds | undefined;
 }
 
@@ -89,8 +89,8 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Thrift encodes a field number as the difference from the previous field number. The previous field has the number
-    // 4, so `field_2` becomes field 6, and `field_3` becomes field 7.
+    // Thrift encodes a field number as the difference from the previous field number, here 4. So `field_2` becomes
+    // field 6, and `field_3` becomes field 7.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

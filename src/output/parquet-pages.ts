@@ -18,10 +18,10 @@ export type PageEncoding = 'PLAIN' | 'RLE' | 'RLE_DICTIONARY';
 /** Values of consecutive rows, written as one page. */
 export interface DataPage {
   readonly encoding: PageEncoding;
-  /** 1 for each row with a value, otherwise 0. */
+  /** One byte for each row: 1 if the row has a value, otherwise 0. */
   readonly present: Uint8Array;
   readonly nulls: number;
-  /** Values that are present, in their encoding. */
+  /** Encoded values of the rows that have a value. */
   readonly values: Uint8Array;
 }
 
@@ -194,10 +194,7 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/**
- * Divides rows into pages with the same number of rows. `from` and `to` are the indexes at which the values of a page
- * begin and end.
- */
+/** Divides rows into pages with the same number of rows. `from` and `to` are the start and end of a page's values. */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

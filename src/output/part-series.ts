@@ -1,8 +1,8 @@
 /**
  * Writes rows to data files of limited size (parts). Each part belongs to one partition, such as an hour.
  *
- * The number of open parts is limited, because a part takes about 1 MB of memory (Parquet: 6 MB). When a new partition
- * needs a part, the one that was unused longest ends.
+ * The number of open parts is limited, because a part takes about 1 MB of memory (Parquet: 6 MB). If the limit is
+ * reached, a new partition ends the part that has received no row for the longest time.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
@@ -30,7 +30,7 @@ export class PartSeries {
   #begun = 0;
   /** Number of ended parts that are still being written. */
   #finishing = 0;
-  /** Promise that resolves when an ended part is completely written. Undefined if no caller waits for a part. */
+  /** Resolves when an ended part is completely written. Undefined if no caller waits for a part. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 

@@ -38,7 +38,7 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Number of unwritten bytes at which callers should wait. */
+/** Maximum number of unwritten bytes. Beyond this number, callers should wait. */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length of a chunk in bytes. */
 const minChunkBytes = 4 * 1024;
@@ -49,13 +49,13 @@ export class PartWriter {
   readonly #options: PartOptions;
   readonly #packer: Packer;
   readonly #hash = createHash('sha256');
-  /** Promise that resolves when every chunk that the compressor received is written to the sink. */
+  /** Resolves when all chunks that the compressor has received are written to the sink. */
   #written = Promise.resolve();
-  /** Number of chunks that the compressor received and that are not written to the sink yet. */
+  /** Number of chunks that the compressor has received, but that are not written to the sink yet. */
   #running = 0;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Total size in bytes, before compression, of the chunks that are written to the sink. */
+  /** Total size, in bytes before compression, of the chunks that are written to the sink. */
   #packedBytes = 0;
   #bytes = 0;
   #ended: Promise<PartSummary> | undefined;
@@ -93,8 +93,7 @@ export class PartWriter {
   }
 
   /**
-   * Returns a promise if the caller must wait, because too much data is unwritten. The promise rejects if a write
-   * fails.
+   * Returns a promise if too much data is unwritten, and the caller must wait. The promise rejects if a write fails.
    */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);

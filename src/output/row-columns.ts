@@ -13,7 +13,7 @@ export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4,
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 
-/** Member name that occurred in earlier rows. */
+/** Field name that occurred in earlier rows. */
 interface KnownName {
   /** The name as written in the row, with quotes. */
   readonly bytes: Uint8Array;
@@ -22,8 +22,8 @@ interface KnownName {
 }
 
 /**
- * Maximum number of member names in the cache. Without this limit, the cache could grow forever, because a query can
- * use ids as member names.
+ * Maximum number of field names in the cache. Without a limit, the cache could grow forever, because a query can create
+ * field names from ids.
  */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
@@ -32,27 +32,27 @@ export class RowColumns {
   /** Buffer that contains the current row. All positions in this class are indexes into this buffer. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of each column's value. `starts` and `ends` contain the positions at which the values begin and end. */
+  /** Kind of each column's value. `starts` and `ends` contain the start and end of each value. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Position at which the member name of each column begins. A name begins with its opening quote. */
+  /** Start of each column's field name in the row: the position of the opening quote. */
   readonly nameStarts: Int32Array;
-  /** Positions of the members that have no column: for each member, the start of its name and the end of its value. */
+  /** Fields without a column: for each field, the start of its name and the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
-  /** Member names of the previous row, in order. */
+  /** Field names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Member name from which each column got its value. Several spellings of a name can belong to the same column. */
+  /** Field name from which each column got its value. Several spellings of a name can belong to the same column. */
   readonly #filledBy: KnownName[];
   /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Exact names are added last, because they take precedence over names that were converted to lower case.
+    // Exact names are added last, because they take precedence over lower-case names.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -80,7 +80,7 @@ export class RowColumns {
     }
   }
 
-  /** Reads the member that begins at `at`. Returns the index after the member. */
+  /** Reads the field that begins at `at`. Returns the index after the field. */
   #readMember(place: number, at: number, end: number): number {
     const { bytes } = this;
     const name = this.#nameAt(place, at, end);
@@ -151,11 +151,11 @@ export class RowColumns {
   }
 }
 
-/** Maximum number of bytes by which the output of `writeRest` is longer than the row. */
+/** Maximum number of bytes that `writeRest` writes in addition to the length of the row. */
 export const restBytes = 2;
 
 /**
- * Writes members of a row as one JSON object. Returns the length of the object, or 0 if there are no members. `members`
+ * Writes fields of a row as one JSON object. Returns the length of the object, or 0 if there are no fields. `members`
  * contains the start of each name and the end of each value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {

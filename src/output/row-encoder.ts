@@ -14,11 +14,8 @@ export interface RowEncoder {
   end(): void;
   /** Memory in bytes that the unwritten rows use. Absent if the encoder writes each row immediately. */
   readonly heldBytes?: number;
-  /**
-   * True if no more rows may be added to the file. Absent if the format sets no limit, so that only the size of the
-   * file is limited.
-   */
+  /** True if no more rows may be added to the file. Absent if the format sets no limit of its own. */
   readonly isFull?: boolean;
-  /** Number of values that went into the extra column because they do not have the type of their own column. */
+  /** Number of values that are in the extra column because they do not have the type of their own column. */
   readonly misfits?: number;
 }

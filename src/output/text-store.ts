@@ -6,13 +6,11 @@ import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
 /**
- * Number of texts after which a column decides whether to search for equal texts. The search ends if more than half of
- * the texts are different.
+ * After this number of texts, a column decides whether to continue the search for equal texts. The search ends if more
+ * than half of the texts are different.
  */
 const textsOnTrial = 1_000;
-/**
- * Maximum length in bytes of a text that is compared with earlier texts. Longer texts are stored again for each row.
- */
+/** Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored for each row. */
 const maxSharedLength = 256;
 /** Initial number of slots in the hash table. It must be a power of two. */
 const initialSlots = 1_024;
@@ -30,10 +28,10 @@ export class TextStore {
   /** For each row that has a text, the index of this text among the stored texts. */
   #texts = new Int32Array(initialRows);
   #textRows = 0;
-  /** 1 for each row with a text, otherwise 0. */
+  /** One byte for each row: 1 if the row has a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes that the column would have if equal texts were stored again for each row. */
+  /** Size in bytes of the column without sharing of equal texts. */
   #plainBytes = 0;
   /** Hash table of the stored texts. A slot contains the index of a text plus 1, or 0 if the slot is free. */
   #slots = new Int32Array(initialSlots);
@@ -90,7 +88,7 @@ export class TextStore {
     this.#shares = true;
   }
 
-  /** Position in memory at which the stored texts end. */
+  /** End of the stored texts in `#bytes`. */
   get #end(): number {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
@@ -107,7 +105,7 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If every text belongs to exactly one row, the texts are already stored in the order of the rows.
+    // If no text is shared by rows, the texts are already stored in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
     // Divides the column into pages of equal size, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
@@ -186,9 +184,7 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /**
-   * Returns the index of an equal text that is already stored. If there is none, stores the text and returns its index.
-   */
+  /** Returns the index of an equal stored text. If there is none, stores the text and returns its index. */
   #shared(start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(start, end) & mask;

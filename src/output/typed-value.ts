@@ -3,7 +3,7 @@
  * 2.5 and 10.3 of docs/service.md). A text that would lose precision is stored in the extra column.
  */
 
-/** Result of parsing a text. `fits` is false if the type cannot represent the text exactly. */
+/** Parsed text. `fits` is false if the type cannot represent the text exactly. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;
@@ -24,13 +24,13 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A number with more digits is rejected, because it may have lost a fraction when it was parsed.
+  // Rejects a number with more digits, because parsing may have dropped a fraction.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
 }
 
-/** Years 1 to 9999 in ms, which all readers support. */
+/** Start and end of the years 1 to 9999 in ms. All readers support these years. */
 const earliestMs = -62_135_596_800_000n;
 const latestMs = 253_402_300_799_999n;
 
@@ -64,7 +64,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether the double `value` has all significant digits of `text`. */
+/** Returns whether the double `value` keeps all significant digits of `text`. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

@@ -20,7 +20,7 @@ export class WordStore {
   /** The memory of `#integers` as 32-bit numbers. The lower half of an integer comes first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
-  /** 1 for each row with a value, otherwise 0. */
+  /** One byte for each row: 1 if the row has a value, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
   readonly #kind: 'integers' | 'doubles';
@@ -105,8 +105,8 @@ export class WordStore {
   }
 
   /**
-   * Returns the smallest and the largest double. As Parquet requires, NaN is ignored, and zero becomes -0 as the
-   * smallest and +0 as the largest value.
+   * Returns the smallest and the largest double. As Parquet requires, NaN is ignored. A smallest value of zero becomes
+   * -0, and a largest value of zero becomes +0.
    */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);

@@ -22,7 +22,7 @@ export class RunIndex {
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with a schedule when one of its runs is added, removed or changes its state */
+  /** @param onChange called with a schedule when one of its runs is added or removed, or changes its state */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;
@@ -36,9 +36,7 @@ export class RunIndex {
     );
   }
 
-  /**
-   * Updates the index after this process has changed a run, because the host reports only changes by other processes.
-   */
+  /** Updates the index after this process has changed a run. The host reports only changes by other processes. */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -47,7 +45,7 @@ export class RunIndex {
     this.#unsubscribe();
   }
 
-  /** Updates the index entry of a SearchExport. Returns the schedules of which a run has changed. */
+  /** Updates the index entry of a SearchExport. Returns the schedules with a changed run. */
   #follow(key: ResourceKey): readonly ResourceKey[] {
     const id = keyText(key);
     const before = this.#runs.get(id);

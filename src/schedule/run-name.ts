@@ -1,6 +1,6 @@
 /**
- * Converts the time range of a run to the name of the run, and back. Equal time ranges give equal names, so a run
- * cannot be created twice.
+ * Converts the time range of a run to the name of the run, and back. Equal time ranges have equal names, so no run can
+ * be created twice.
  */
 import type { TimeRange } from '../api/time-range.ts';
 

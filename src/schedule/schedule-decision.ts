@@ -14,7 +14,7 @@ import { contains, coveredUntil, union, without } from './time-spans.ts';
  * - `Stalled`: the user must correct something, such as a missing Secret.
  * - `Failed`: the run reached a limit, or cannot prove that its rows are complete.
  * - `Complete`: all rows are in files, and the export manifest is written.
- * - `Deleting`: the SearchExport is being deleted. Until it is gone, no other run may have its time range.
+ * - `Deleting`: the SearchExport is being deleted. No other run may have its time range until it is deleted.
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
@@ -31,9 +31,7 @@ export interface Run {
   readonly resource?: SearchExport | undefined;
 }
 
-/**
- * Time range that is not exported, because its run failed. It is exported only after the user has requested a retry.
- */
+/** Time range of a failed run. It is exported only after the user has requested a retry. */
 export interface Gap {
   readonly span: TimeRange;
   readonly run: string;
@@ -43,11 +41,11 @@ export interface Gap {
 export interface ScheduleSettings {
   readonly name: string;
   readonly calendar: TickCalendar;
-  /** First time to export. */
+  /** Start of the time range to export. */
   readonly startMs: number;
-  /** End of the time to export (exclusive); Infinity if the schedule has no end. */
+  /** End of the time range to export (exclusive), or Infinity if the schedule has no end. */
   readonly endMs: number;
-  /** Minimum time in ms between the end of a run's time range and the creation of the run (S3). */
+  /** Minimum time in ms from the end of a run's time range to the creation of the run (S3). */
   readonly settleDelayMs: number;
   readonly maxActive: number;
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
@@ -60,16 +58,16 @@ export interface ScheduleSnapshot {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Exported time ranges, sorted and without overlaps. Each of them is in the schedule records or in the status. */
+  /** Exported time ranges according to the schedule records or the status, sorted and without overlaps. */
   readonly covered: readonly TimeRange[];
-  /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
+  /** Exported time ranges according to the schedule records only, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
-  /** Gaps that status contains. */
+  /** Gaps (time ranges of failed runs) in the status. */
   readonly gaps: readonly Gap[];
   readonly runs: readonly Run[];
   /** Returns whether a SearchExport that the schedule does not own has this name. */
   readonly isTaken: (name: string) => boolean;
-  /** True if the user has requested to repeat failed and stalled runs. */
+  /** True if the user has requested a retry of failed and stalled runs. */
   readonly isRetryRequested: boolean;
 }
 
@@ -77,7 +75,7 @@ export interface ScheduleDecision {
   /** Complete runs that need a schedule record. */
   readonly record: readonly Run[];
   /**
-   * Failed and stalled runs to delete because the user wants to repeat them. They are deleted before the status is
+   * Failed and stalled runs to delete because the user has requested a retry. They are deleted before the status is
    * written.
    */
   readonly repeat: readonly Run[];
@@ -87,22 +85,19 @@ export interface ScheduleDecision {
   readonly create: readonly TimeRange[];
   /** Failed time ranges that the status shows, in ascending order. */
   readonly gaps: readonly Gap[];
-  /** Names of due runs that other SearchExports already have. */
+  /** Names of due runs that are already the names of other SearchExports. */
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Everything between the start of the schedule and this time is exported. */
+  /** Everything from the start of the schedule to this time is exported. */
   readonly coveredUntilMs: number;
   /** True if the oldest time range of the schedule is exported. */
   readonly isOldestCovered: boolean;
   /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
-  /**
-   * Latest cron time for which a run is due. The time range of this run ends at the cron time. Undefined if no run is
-   * due.
-   */
+  /** Latest cron time for which a run is due. The run's time range ends at this time. Undefined if no run is due. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
@@ -145,19 +140,19 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   };
 }
 
-/** Settings that determine the time range of each run and the time at which the run becomes due. */
+/** Settings that determine the time range and the due time of each run. */
 export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs' | 'settleDelayMs'>;
 
-/** Time that is due and has no run yet. */
+/** Due time ranges without a run. */
 export interface DueTime {
-  /** Due time without a run, in ascending order. */
+  /** Due time ranges without a run, in ascending order. */
   readonly open: readonly TimeRange[];
-  /** Time up to which runs are due. It is never later than the end of the schedule. */
+  /** End of the due time. It is never later than the end of the schedule. */
   readonly untilMs: number;
 }
 
 /**
- * Returns the due time ranges for which no run exists yet.
+ * Returns the due time ranges without a run.
  *
  * @param taken time ranges that are exported, have failed or belong to an existing run, sorted and without overlaps
  */
@@ -167,15 +162,15 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // If the user has changed the cron schedule, an existing run can end after the last cron time. The end of this run
-  // then counts instead. Runs in the future are ignored, because a wrong clock may have created them.
+  // If the user has changed the cron schedule, an existing run can end after the last cron time. Then the end of this
+  // run counts instead. Runs in the future are ignored, because a wrong clock may have caused them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
-/** Returns the time at which the next run becomes due. Undefined if the schedule ends before that time. */
+/** Returns the time at which the next run becomes due, or undefined if the schedule ends before. */
 export function nextDue(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   afterMs: number,
@@ -195,8 +190,8 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
 }
 
 /**
- * Returns the time ranges of failed runs that are not exported yet. The failed runs may already be deleted. If an
- * outdated cache shows a failed run as active, its gap stays (S5).
+ * Returns the time ranges of failed runs that are not exported yet. The failed runs may already be deleted. A gap is
+ * kept if an outdated cache shows its failed run as active (S5).
  */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));

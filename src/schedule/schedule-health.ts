@@ -1,4 +1,4 @@
-/** Decides the health of a schedule. The checks are ordered by precedence: the first one that applies decides. */
+/** Decides the health of a schedule. The first check that applies decides. */
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
@@ -8,7 +8,7 @@ import { type Gap, maxCounted, maxGaps, type Run, type ScheduleDecision } from '
 
 export interface ScheduleHealthInput {
   readonly name: string;
-  /** Flags that commands about the schedule need. Each flag follows a space, as in ` -n logging`. */
+  /** Flags for commands about the schedule, each after a space, as in ` -n logging`. */
   readonly flags: string;
   /** Setting or annotation that pauses the schedule. Undefined if the schedule is not paused. */
   readonly pausedBy: string | undefined;
@@ -23,7 +23,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const { problem, decision, pausedBy, runs, name: schedule, flags } = input;
   if (problem) return healthOfProblem(problem);
   if (!decision)
-    return { ...atWork, reason: reasons.progressing, message: 'The destination is read for the first time.' };
+    return { ...atWork, reason: reasons.progressing, message: 'logfleet reads the destination for the first time.' };
   const { gaps, taken, pending, active, create, lastTickMs, nextDueMs } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
   const covered = coveredText(decision);
@@ -43,7 +43,8 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  // Runs in `create` do not exist yet. They count as active, because they are created as soon as the status is written.
+  // Runs in `create` do not exist yet. They count as active, because they are created right after the status is
+  // written.
   const atOnce = active + create.length;
   const later = pending - create.length;
   const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
@@ -66,10 +67,10 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
 function coveredText({ isOldestCovered, coveredUntilMs, lastTickMs = 0 }: ScheduleDecision): string {
   if (isOldestCovered) return `Everything until ${isoTime(coveredUntilMs)} is exported.`;
   if (lastTickMs <= coveredUntilMs) return 'No run is due yet.';
-  return `The oldest time, from ${isoTime(coveredUntilMs)}, is not exported yet.`;
+  return `The oldest time range, from ${isoTime(coveredUntilMs)}, is not exported yet.`;
 }
 
-/** Returns the health of a schedule that cannot work, for example because of its spec or a Secret. */
+/** Returns the health of a schedule with an error, for example in its spec or a Secret. */
 function healthOfProblem({ handling, reason = reasons.internalError, message }: LogfleetError): Health {
   return handling.kind === 'stall'
     ? { ...stalled, reason, message }

@@ -17,20 +17,24 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_due_timestamp_seconds',
-    'Due time of the oldest active run of a schedule, in seconds since 1970. It is the end of the time range of the run plus settleDelay. Absent without active runs.',
+    'Due time of the oldest active run of a schedule, in seconds since 1970: the end of its time range plus settleDelay. Absent without active runs.',
     dueSeconds,
   ],
   [
     'logfleet_schedule_gaps',
-    'Number of failed runs of a schedule whose time range has not been exported since.',
+    'Number of failed runs of a schedule whose time ranges are not exported yet.',
     ({ gaps }) => gaps?.length,
   ],
   [
     'logfleet_schedule_pending_runs',
-    'Runs of a schedule that are due and do not exist yet, counted up to 1000.',
+    'Number of due runs of a schedule that do not exist yet, counted up to 1000.',
     ({ pendingRuns }) => pendingRuns,
   ],
-  ['logfleet_schedule_active_runs', 'Runs of a schedule that have not ended.', ({ summary }) => summary?.active],
+  [
+    'logfleet_schedule_active_runs',
+    'Number of runs of a schedule that have not ended.',
+    ({ summary }) => summary?.active,
+  ],
 ];
 
 function dueSeconds(

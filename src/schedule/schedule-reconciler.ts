@@ -1,5 +1,6 @@
 /**
- * Reconciles SearchExportSchedules. Each schedule has a runtime, which this process discards when its leadership ends.
+ * Reconciles SearchExportSchedules. Each schedule has a runtime. When the leadership of this process ends, all runtimes
+ * are discarded.
  */
 
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
@@ -79,7 +80,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Returns whether the process may exit. Always true, because a schedule does no work between two reconciles. */
+  /** Returns whether the process may exit: always true, because a schedule does no work between two reconciles. */
   drained(): boolean {
     return true;
   }

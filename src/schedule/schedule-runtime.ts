@@ -61,16 +61,16 @@ export interface ScheduleRuntimeOptions {
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
   readonly calendars: TickCalendars;
-  /** Returns whether the term of leadership in which this runtime was created still lasts. */
+  /** Returns whether this process has been the leader without interruption since this runtime was created. */
   readonly isLeading: () => boolean;
 }
 
 /**
- * Time in ms after which a created run that is still missing in the cache is created again. If the run exists, the
+ * After this time in ms, a created run that is still missing in the cache is created again. If the run exists, the
  * second creation has no effect.
  */
 const longestLagMs = 60_000;
-/** Delay in ms before the next reconcile if the status could not be written because of a concurrent change. */
+/** Delay in ms before the next reconcile if a concurrent change prevented the write of the status. */
 const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
@@ -78,22 +78,17 @@ export class ScheduleRuntime {
   readonly #options: ScheduleRuntimeOptions;
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
-  /**
-   * Data at the destination: the start of the schedule, and the time ranges of the runs that have a schedule record.
-   */
+  /** Data at the destination: the start of the schedule, and the time ranges in the schedule records. */
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision is made. */
   #isReadDue = false;
-  /**
-   * Runs, by name, that this process created but that are still missing in its cache. The value is the monotonic time
-   * in ms of their creation.
-   */
+  /** Created runs that are still missing in the cache: monotonic time in ms of the creation, by name. */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Names of runs that cannot be created because another SearchExport has the name. The value is the monotonic time in
-   * ms of the last attempt.
+   * Runs that cannot be created because another SearchExport has their name: monotonic time in ms of the last attempt,
+   * by name.
    */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last attempt to create a run. Undefined if the attempt succeeded. */
@@ -166,7 +161,7 @@ export class ScheduleRuntime {
     );
   }
 
-  /** Decides which runs to create, record and delete. Uses the data that this runtime has at the time of the call. */
+  /** Decides which runs to create, record and delete, from the current data of this runtime. */
   #decide(
     resource: SearchExportSchedule,
     calendar: TickCalendar,
@@ -197,8 +192,8 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the time ranges of runs that the status names, but that do not exist and must be created again. Leaves out
-   * runs that were created so recently that the cache may not contain them yet.
+   * Returns the time ranges of runs in the status that do not exist and must be created again. Leaves out runs that
+   * were created so recently that the cache may lack them.
    */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
@@ -210,14 +205,14 @@ export class ScheduleRuntime {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
-  /** Returns whether the schedule records must be read first (S7). */
+  /** Returns whether the schedule records must be read before a decision (S7). */
   #isReadFirst({ status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
     return !this.#stored && covered.length >= maxCovered;
   }
 
-  /** Settings of the spec. Throws `InvalidSpec`. */
+  /** Returns the settings of the spec. Throws `InvalidSpec`. */
   #settings(resource: SearchExportSchedule, calendar: TickCalendar): ScheduleSettings {
     const { spec, metadata } = resource;
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
@@ -295,7 +290,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns the existing runs, and the runs that the status names but that do not exist yet (S6). */
+  /** Returns the existing runs, and the runs that the status announces before they exist (S6). */
   #runs(
     resource: SearchExportSchedule,
     { startMs, endMs }: ScheduleSettings,
@@ -356,7 +351,7 @@ export class ScheduleRuntime {
     this.#assertLeading();
     await host.remove(resource);
     this.#deleted.add(resource.metadata.uid);
-    log.info('a run is deleted; its files stay', { run: name });
+    log.info('a run is deleted; its files are kept', { run: name });
   }
 
   async #publish(resource: SearchExportSchedule, problem: LogfleetError | undefined, found?: Found): Promise<number> {
@@ -374,21 +369,21 @@ export class ScheduleRuntime {
 }
 
 interface Stored {
-  /** First start of the schedule, as stored at the destination. A `startTime` in the spec takes precedence. */
+  /** Start of the schedule, as first stored at the destination. A `startTime` in the spec takes precedence. */
   readonly startMs: number;
-  /** Time of all recorded runs. */
+  /** Time ranges of all recorded runs. */
   readonly recorded: readonly TimeRange[];
 }
 
 interface Found extends ScheduleFacts {
   readonly pausedBy: string | undefined;
-  /** Time ranges of the runs to create. They include runs that the status already names. */
+  /** Time ranges of the runs to create, including runs that the status already names. */
   readonly create: readonly TimeRange[];
 }
 
 /**
- * Returns whether the user has made a new request to retry (S5). Returns false if the schedule has no status yet,
- * because there is nothing to retry.
+ * Returns whether the user has requested a retry again (S5). Returns false if the schedule has no status yet, because
+ * there is nothing to retry.
  */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
@@ -405,7 +400,7 @@ function observe(schedule: string, resource: SearchExport, isDeleted: boolean): 
   return span && { name: metadata.name, span, state, reason, resource };
 }
 
-/** Returns the time from `startTime` to `endTime` of the spec. Throws `InvalidSpec`. */
+/** Returns the time range from `startTime` to `endTime` of the spec. Throws `InvalidSpec`. */
 function rangeOf(spec: SearchExportSchedule['spec']): TimeRange {
   const range = scheduleRange(spec);
   if ('problem' in range) throw invalid(range.path.join('.'), range);

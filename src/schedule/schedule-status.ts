@@ -29,8 +29,8 @@ export interface ScheduleStatusInput {
   readonly health: Health;
   readonly nowMs: number;
   /**
-   * Decision from which the status is composed. Undefined if a problem prevented the decision. The status then keeps
-   * its former values.
+   * Decision from which the status is composed. If a problem prevented the decision, this is undefined, and the status
+   * keeps its former values.
    */
   readonly found: ScheduleFacts | undefined;
 }
@@ -49,7 +49,7 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // When the schedule is complete, the value `undefined` removes the former `lagSince` from the status.
+      // The value `undefined` removes the former `lagSince` from the status when the schedule is complete.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -68,7 +68,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // When no run follows, the value `undefined` removes the former `nextScheduleTime` from the status.
+    // The value `undefined` removes the former `nextScheduleTime` from the status when no run follows.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-maxCovered).map(renderSpan),
@@ -82,8 +82,8 @@ function renderSpan({ fromMs, toMs }: TimeRange) {
 }
 
 /**
- * Returns the runs to create. The status names them before they are created, so that no process creates other runs for
- * the same time range (S6).
+ * Returns the runs to create. The status announces them before they are created, so that no process creates other runs
+ * for the same time ranges (S6).
  */
 function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly Run[] {
   return create.map((span) => announcedRun(metadata.name, span));
@@ -122,7 +122,7 @@ export function readCovered(status: SearchExportScheduleStatus | undefined): rea
   return union([...first, ...covered].map(readSpan));
 }
 
-/** Gaps that status contains. */
+/** Reads the gaps (time ranges of failed runs) from the status. */
 export function readGaps(status: SearchExportScheduleStatus | undefined): readonly Gap[] {
   return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
 }
@@ -133,8 +133,8 @@ export function readSpan({ from, to }: { readonly from: string; readonly to: str
 }
 
 /**
- * Returns the start of a schedule that has no `startTime`. It is the start in the status, or else the last cron time
- * before the schedule was created (S2).
+ * Returns the start of a schedule without `startTime`: the start in the status, or else the last cron time before the
+ * schedule was created (S2).
  */
 function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);

@@ -47,7 +47,7 @@ export interface RunProblem {
   readonly verification?: Verification;
 }
 
-/** Time that two runs cover. */
+/** Time range that two runs cover. */
 export interface Overlap extends TimeRange {
   readonly runs: readonly [string, string];
 }
@@ -67,7 +67,7 @@ export interface ScheduleVerification extends TimeRange {
   readonly filesRead: number;
   /** Number of different queries of the runs. */
   readonly queries: number;
-  /** Number of runs that select rows by receipt time instead of message time. */
+  /** Number of runs that select messages by receipt time instead of message time. */
   readonly byReceiptTime: number;
 }
 
@@ -141,7 +141,7 @@ function atOnce(): number {
   return readsAtOnce;
 }
 
-/** Returns the names of the schedule records, with their time ranges. Adds a problem for each invalid name. */
+/** Returns the names of the schedule records with their time ranges. Adds a problem for each invalid name. */
 async function listNames(
   destination: Destination,
   layout: ScheduleLayout,
@@ -152,7 +152,11 @@ async function listNames(
     const span = readRunTimes(times);
     if (span) named.set(times, span);
     else
-      problems.push({ kind: 'damagedRecord', where: layout.run(times), message: 'its name is not the time of a run' });
+      problems.push({
+        kind: 'damagedRecord',
+        where: layout.run(times),
+        message: 'its name is not the time range of a run',
+      });
   }
   return named;
 }

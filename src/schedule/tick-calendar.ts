@@ -1,19 +1,16 @@
 /**
- * Computes ticks. A tick is a time at which a cron schedule fires: one run ends there, and the next run begins.
- *
- * If daylight-saving time skips a local time, the cron schedule fires later. If a local time occurs twice, it fires
- * only the first time.
+ * Computes ticks. A tick is a time at which a cron schedule fires: the end of one run's time range, and the start of
+ * the next one. If a clock change skips a local time, the cron schedule fires later. If a local time occurs twice, it
+ * fires only the first time.
  */
 import type { TimeRange } from '../api/time-range.ts';
 import { CronSchedule } from '../base/cron.ts';
 import { dayMs } from '../base/time-units.ts';
 import type { TimeZone } from '../base/time-zone.ts';
 
-/** Maximum time in ms by which daylight-saving time can move a local time. */
+/** Maximum time in ms by which a clock change can move a local time. */
 const longestChangeMs = dayMs;
-/**
- * Maximum time in ms to search for the next tick. There is no later tick, because the calendar repeats every 400 years.
- */
+/** Maximum time in ms to search for the next tick. The calendar repeats every 400 years, so there is no later tick. */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
 const maxCalendars = 100;
@@ -87,7 +84,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // These ticks must wait, because a clock change can place a tick of the next day before them.
+    // Ticks that are not yielded yet, because a clock change can place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

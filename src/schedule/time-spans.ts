@@ -1,4 +1,4 @@
-/** Operations on lists of time ranges. The time ranges in a list are sorted, and neither touch nor overlap. */
+/** Operations on lists of time ranges. The time ranges in a list are sorted, do not touch, and do not overlap. */
 import type { TimeRange } from '../api/time-range.ts';
 
 /**

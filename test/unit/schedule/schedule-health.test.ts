@@ -19,7 +19,7 @@ function healthOf(change: Partial<ScheduleDecision>) {
 test.each([
   [
     {},
-    'The oldest time, from 2026-10-04T22:00:00Z, is not exported yet. 2 runs are active, and 3 more will be created.',
+    'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. 2 runs are active, and 3 more will be created.',
   ],
   [
     { coveredUntilMs: startMs + hourMs, isOldestCovered: true, active: 1 },
