@@ -202,7 +202,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
       'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
       'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
     });
-    // Times of the API server are in whole seconds.
+    // The API server stores times in whole seconds.
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 

@@ -325,7 +325,7 @@ describe('values.schema.json', () => {
         .flatMap(({ path }) => path.map((_, index) => path.slice(0, index + 1)))
         .map((path) => [path.join('/'), path]),
     );
-    // If a group is null, Helm does not check the values in it. So each depth needs its own run.
+    // Helm does not check the values in a group that is null. So each nesting depth needs its own run.
     const depths = Map.groupBy(paths.values(), (path) => path.length);
     expect([...depths.keys()].sort()).toEqual([1, 2, 3]);
     for (const [, paths] of depths) {

@@ -108,7 +108,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
     isSuspended(conditionOf(resource, 'Ready')?.message),
   );
   expect(conditionOf(waiting, 'Ready')?.reason).toBe('JobPending');
-  // The operator leaves the field to the queue.
+  // The operator must not change `suspend`, because the queue controls this field.
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/requestedAt=now']);
   await namespace.exportUntil('audit', ({ status }) => status?.lastHandledReconcileAt === 'now');
   expect((await callApi('GET', path)).body).toMatchObject({ spec: { suspend: true } });

@@ -140,7 +140,7 @@ test.concurrent('a deleted export leaves no search job and no unfinished file', 
   await namespace.kubectl(['delete', 'sx', 'audit']);
   const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
-  // The new export has the name of the deleted export, so it keeps the intervals that the deleted export has written.
+  // The new export has the same name as the deleted one, so it reuses the intervals that the deleted export wrote.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);

@@ -169,7 +169,8 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
   const file = join(controlPlane().directory, `${namespace.name}-plan.json`);
   writeFileSync(file, JSON.stringify(manifest));
   const before = await namespace.policy('production');
-  // The limit of four requests a second applies to both processes together, but each has a budget of its own.
+  // The operator and `plan` share the limit of four requests a second, but each process has its own request budget. So
+  // the operator is killed before `plan` runs.
   await running.kill();
   const lastArrival = Math.max(...tenant.journal().map(({ at }) => at));
   await vi.waitUntil(() => Date.now() > lastArrival + 1_000, { timeout: 60_000 });

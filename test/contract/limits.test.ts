@@ -15,7 +15,7 @@ afterAll(() => service.close());
 
 const upgrades = '/v1/collectors/upgrades';
 
-/** The limits are empty, so the simulator applies the limits of the real service. */
+/** The test sets no limits, so the simulator applies the limits of the real service. */
 const limits = {};
 const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
 

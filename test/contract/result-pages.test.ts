@@ -54,7 +54,7 @@ describe('4.3 page of messages', () => {
     expectThere(skip, field !== undefined && values.length > 0, 'messages with that field');
     expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
-    // If a field has no value, the service may return an empty text, even for a numeric field.
+    // The service may return an empty text for a field without a value, even if the field is numeric.
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 

@@ -1,15 +1,17 @@
 /**
- * Manifests for everything that judges manifests.
+ * Test manifests for `logfleet validate` and for the CRDs of an API server.
  *
- * `bad-policies.yaml` and `bad-exports.yaml` are tables of bad manifests. A row has the name of its case and these members:
+ * `bad-policies.yaml` and `bad-exports.yaml` are tables of bad manifests. A row has the name of its case and these
+ * members:
  *
- *   spec     lines of the spec beside or instead of those of a good manifest; ▸ stands before the place of a finding
+ *   spec     lines of the spec, added to a good manifest or replacing its lines; ▸ marks the place of a finding
  *   omit     lines of the good manifest that are missing
  *   says     text in the line that `logfleet validate` prints for this place; a list for several places
  *   server   text in the refusal of the API server
  *   accepts  true if the API server accepts the manifest, so that only `validate` finds the mistake
  *
- * The folders `good` and `bad` have the manifests that do not fit into a table. Each begins with its expectations:
+ * The folders `good` and `bad` have the manifests that do not fit into a table. Each manifest begins with its expected
+ * findings:
  *
  *   # expect: LINE:COLUMN TEXT         `logfleet validate` prints a line with this text for this place
  *   # API server says: TEXT            text in the refusal of the API server
@@ -122,7 +124,7 @@ function tableManifest(
   };
 }
 
-/** Positions of the marks in the text, counted as if the text had no marks. */
+/** Positions of the marks ▸ in the text. The marks themselves are not counted. */
 function placesOf(marked: string): readonly Omit<Expectation, 'text'>[] {
   return marked.split('\n').flatMap((text, index) => {
     const pieces = text.split('▸').slice(0, -1);

@@ -116,7 +116,7 @@ test.each(['kubectl', 'helm'])('%s knows the commands and flags of the documenta
   expect(calls.length).toBeGreaterThan(4);
   const unknown: string[] = [];
   for (const { command, args } of calls) {
-    // The last argument `--help` makes the program check all other arguments without running the command.
+    // With the last argument `--help`, the program checks the other arguments, but does not run the command.
     const failed = await promisify(execFile)(path, [...args, '--help']).then(
       () => undefined,
       (error: Error) => error.message,

@@ -179,7 +179,7 @@ describe('the npm package', () => {
   test('has at most 5 MB of code without the clients of object stores', () => {
     const dist = join(dirname(launcher), '../dist');
     const reached = new Set(['main.js']);
-    // The loop also visits the names that it adds.
+    // The loop also visits the names that are added during the loop.
     for (const name of reached) {
       for (const [, next = ''] of readFileSync(join(dist, name), 'utf8').matchAll(/["']\.\/([\w.-]+\.js)["']/g)) {
         if (!storeClient.test(next)) reached.add(next);

@@ -37,7 +37,7 @@ export interface AlertTest {
 }
 
 export interface AlertQuery {
-  /** Time at which the query is evaluated, such as `90m`. It is counted from the first value of the series. */
+  /** Offset from the first values to the time at which the query is evaluated, such as `90m`. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */

@@ -15,7 +15,7 @@ import {
 
 interface AlertCase {
   readonly series: InputSeries;
-  /** Time at which the problem already exists, but is too recent for the alert to fire. */
+  /** Time at which the problem already exists, but has not lasted long enough for the alert to fire. */
   readonly before?: string;
   /** Time at which the alert fires. */
   readonly fires: string;

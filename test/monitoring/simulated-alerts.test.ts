@@ -86,7 +86,7 @@ const problems: readonly AlertedProblem[] = [
     lastsMs: 40 * minuteMs,
   },
   {
-    // An answer 429 to every request is an outage, too.
+    // A service that answers every request with 429 counts as an outage.
     alerts: ['LogfleetOutage', 'LogfleetRequestsThrottled'],
     scenario: { faults: { busy: { kind: 'status', status: 429, from: '5m', until: '70m' } } },
     begin: (world) => world.world.addPolicy('web', { target }),
@@ -106,7 +106,7 @@ const problems: readonly AlertedProblem[] = [
     correct: (world) => world.world.api.remove(`${exportsPath}/audit`),
   },
   {
-    // The failed runs are stalled exports, too.
+    // A failed run is also a stalled export.
     alerts: ['LogfleetResourceStalled', 'LogfleetScheduleGaps'],
     scenario: { search: { duration: '30s' } },
     begin: (world) => world.add({}, { activeDeadlineSeconds: 1 }),
@@ -201,7 +201,7 @@ test.each(named)('%s: fires during its problem, and ends afterwards', { timeout:
   expectAlerts(problem),
 );
 
-/** Situations of a schedule that need no action, although a run takes hours. */
+/** Situations of a schedule in which no alert may fire, although a run takes hours. */
 const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
   {
     name: 'a daily run takes six hours',

@@ -210,7 +210,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   // When the service offers only one build, no list shows which collectors run it (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // After a restore from a backup, the ledger may lack upgrade attempts (U12).
+  // A ledger that was restored from a backup may lack upgrade attempts (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -316,7 +316,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** Maximum time in ms after which every process has noticed that a policy changed. */
+/** Maximum time in ms until every process has noticed that a policy changed. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {

@@ -2,8 +2,8 @@
 import { countFrom } from './history-pool.ts';
 
 /**
- * Number of seeds of each plan. A plan that kills a process needs two seeds per request, for a kill before the request
- * and a kill after it.
+ * Number of seeds of each plan. A plan that kills a process needs two seeds for each request: one kills the process
+ * before the request, the other after it.
  */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,

@@ -97,7 +97,7 @@ function completedAtMs({ writes }: ObservedRollout, atMs: number): number {
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 
-/** Time in ms after which a process has certainly evaluated the outcome of an upgrade that it received. */
+/** Maximum time in ms that a process needs to evaluate the outcome of an upgrade. */
 const decidedMs = 10;
 /** Maximum time in ms that a process needs to write the outcome of an upgrade to the ledger. */
 const writtenMs = 20_000;

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 
-/** Returns the URL of a worker program that runs the code `dies` for seed 2. This code ends the worker unexpectedly. */
+/** Returns the URL of a worker program. For seed 2, it runs the code `dies`, which ends the worker unexpectedly. */
 function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';

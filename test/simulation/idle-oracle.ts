@@ -2,7 +2,7 @@
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 
-/** Maximum number of requests for one read of all builds and all collectors. */
+/** Maximum number of requests that the operator needs to read all builds and all collectors once. */
 const sweepRequests = 6;
 const spareRequests = 8;
 

@@ -4,7 +4,7 @@ import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // After a restore, the ledger may lack upgrades that still run, so more than `maxInProgress` upgrades may run.
+  // A restored ledger may lack upgrades that still run, so the operator may start more than `maxInProgress`.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>

@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
-      // The program checks its lease in two places (L1).
+      // The program checks its lease in two places, so the mutant removes both checks (L1).
       {
         file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',

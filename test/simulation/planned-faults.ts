@@ -2,7 +2,7 @@
 import type { FaultScenario } from '../../simulator/scenario/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Faults of requests and watch events, each as a ratio (0 to 1) of all requests or all events. */
+/** Ratios (0 to 1) of requests and of watch events that have each fault. */
 export interface ApiFaultPlan {
   readonly untilMs: number;
   readonly requests: number;

@@ -23,7 +23,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (isHosted(subject)) return 'U11: a hosted collector';
   // Rollbacks are checked by `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
-  // Uses the policies as the process knew them, because it may not have received the latest change.
+  // Uses the policies that the process knew, because it may not have received the latest change.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);

@@ -91,7 +91,7 @@ export interface TaskNews {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** Collector that goes offline after its upgrade. */
+/** Event that makes a collector go offline after its upgrade. */
 export interface Death {
   readonly name: string;
   readonly atMs: number;
@@ -123,7 +123,7 @@ export interface PolicyChange {
   readonly deleted: boolean;
 }
 
-/** Event, such as a kill, that may hide from the operator how its running requests ended. */
+/** Event after which the operator may not know how its running requests ended, such as a kill. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;
@@ -152,11 +152,12 @@ export interface HistoryRecord {
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
   /**
-   * Time in ms at which each policy was complete, or its status said why it was not; undefined if this never happened.
+   * Time in ms at which each policy was complete, or its status said why it was not; undefined if this state was never
+   * reached.
    */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
-  /** Reasons why decisions were not pure. */
+  /** Descriptions of decisions that changed their input, or whose result was not plain data. */
   readonly impurities: readonly string[];
   readonly endMs: number;
 }

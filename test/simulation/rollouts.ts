@@ -19,7 +19,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Each time that a process received the final status of an upgrade task, with the name of the process. */
+  /** Each receipt of the final task status by a process, with the name of the process. */
   readonly news: readonly TaskNews[];
   /** Policy as the process knew it when it sent the request. */
   readonly policy: CollectorVersionPolicy;

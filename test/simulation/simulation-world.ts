@@ -43,7 +43,7 @@ const upgradesPath = '/v1/collectors/upgrades';
  * longer wait for them.
  */
 const heardWithinMs = 2_000;
-/** One of this number of decisions is checked for purity, because the check takes longer than the decision. */
+/** Only one of this many decisions is checked for purity, because the check takes longer than the decision. */
 const checkedShare = 10;
 
 interface StoredLedger {
@@ -168,7 +168,7 @@ export class SimulationWorld extends World {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: ApiObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The object `head` is written last. It names the other objects of the ledger, so they must exist before.
+    // The object `head` is created last, because it names the other objects of the ledger.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
@@ -279,7 +279,7 @@ export class SimulationWorld extends World {
     };
   }
 
-  /** Decides like the operator, and checks each tenth decision. */
+  /** Decides like the operator, and checks every tenth decision for purity. */
   #decide(input: DecideInput): Decision {
     if (this.#decisions++ % checkedShare !== 0) return decide(input);
     try {

@@ -39,7 +39,7 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** Rollout together with its predecessor: the previous rollout of the same policy to the same target (`former`). */
+/** Rollout of a policy, and the previous rollout of the same policy to the same target (`former`). */
 interface ProvenRollout extends ObservedRollout {
   readonly former: ObservedRollout | undefined;
 }
@@ -63,7 +63,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Observed
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // A restored backup may be older than the start of the soak. The soak may then begin again.
+      // If a restored backup is older than the start of the soak, the soak begins again.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -241,8 +241,8 @@ function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string
 }
 
 /**
- * Returns the time in ms at which the last collector of the stage reached the target. Returns undefined if the stage
- * upgraded no collector.
+ * Returns the time in ms at which the last collector of the stage reached the target. If the stage upgraded none,
+ * returns its start for an unproven target, and undefined otherwise.
  */
 function soakFromMs(
   record: HistoryRecord,

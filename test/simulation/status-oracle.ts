@@ -60,7 +60,8 @@ function tooManyUpdated(
 }
 
 /**
- * Checks that the status does not count more updated collectors than there are collectors that run the target version.
+ * Checks that the number of updated collectors in the status is at most the number of collectors with the target
+ * version.
  */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
@@ -122,12 +123,12 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/** Returns when the collector reached the version; undefined if never. */
+/** Returns the time in ms at which the collector reached the version; undefined if never. */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** Undocumented status code of some upgrades that succeed. */
+/** Undocumented status code with which some successful upgrades end. */
 export const undocumentedSuccess = 5;

@@ -3,7 +3,7 @@ import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
 import { stopStores } from '../e2e/support/exports.ts';
 
-// If more tests ran at the same time, requests would be sent late, and could exceed the request rate.
+// If more tests ran at the same time, delayed requests could exceed the request rate.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 afterAll(() => stopStores());

@@ -9,7 +9,7 @@ import type { MutantTrial } from '../fuzz/page-scanner/mutant-worker.ts';
 import { mutants } from '../fuzz/page-scanner/mutants.ts';
 import { runTrial } from '../fuzz/page-scanner/trial.ts';
 
-/** `make test` uses the seeds below this one. */
+/** First seed that `make test` does not use. */
 const firstSeed = 1_001;
 const lastSeed = 100_000;
 const perTest = 9_000;

@@ -10,7 +10,7 @@ const epochMs = Date.UTC(2026, 0, 1);
 const yearMs = 365 * dayMs;
 const kills = 200;
 
-/** Creates the messages of a year, a tenth of which arrives up to two hours late. */
+/** Creates the messages of a year. A tenth of them arrives up to two hours late. */
 function lateMessages(random: Random) {
   return every(17 * minuteMs, epochMs, epochMs + yearMs + 5 * dayMs).map((message) => ({
     ...message,

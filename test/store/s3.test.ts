@@ -208,7 +208,7 @@ describe('a lost answer', () => {
 describe('a store that overwrites objects in spite of If-None-Match', () => {
   let server: Server;
   const objects = new Map<string, string>();
-  /** True if the store answers an upload without content by closing the connection. */
+  /** True if the store closes the connection instead of answering an upload without content. */
   let isSilent = false;
   beforeEach(async () => {
     objects.clear();
@@ -363,7 +363,7 @@ class AnswerLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // Always passes on `100 Continue`, because this test loses only the final answer, which follows it.
+      // Always forwards `100 Continue`, because this test must lose only the final answer.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

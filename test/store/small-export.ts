@@ -72,8 +72,8 @@ async function complete(
 }
 
 /**
- * Returns false for a temporary error, for example if another process removed the unfinished file. Throws any other
- * error.
+ * Returns false for an error after which the process can try again, for example if another process removed the
+ * unfinished file. Throws all other errors.
  */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;

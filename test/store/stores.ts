@@ -25,7 +25,7 @@ export const stores = {
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
-  // The client sends only whole blocks to Azure.
+  // The client sends data to Azure only in whole blocks.
   azureBlob: {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,

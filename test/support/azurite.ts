@@ -45,7 +45,7 @@ export class Azurite extends StoreProgram {
   }
 
   /**
-   * Returns whether the blob would still exist after a kill. Azurite saves its index of blobs only every five seconds.
+   * Returns whether the blob would survive a kill of Azurite. Azurite saves its index of blobs only every five seconds.
    */
   hasSaved(blob: string): boolean {
     const index = join(this.content, '__azurite_db_blob__.json');

@@ -38,7 +38,10 @@ export class ClientWorld extends ServiceWorld {
   readonly client: ServiceClient;
   readonly jobs: SearchJobs;
 
-  /** `scenario` replaces members of `thirtyCollectors`. Without `scenario.logs`, the service has `messageCount` messages. */
+  /**
+   * Members of `scenario` replace members of `thirtyCollectors`. Without `scenario.logs`, the service has
+   * `messageCount` messages.
+   */
   constructor(scenario: Scenario = {}, options: Omit<ServiceWorldOptions, 'scenario'> = {}) {
     const data = scenario.logs ? {} : { logData: tenAMinute };
     super({ latencyMs: 20, ...data, ...options, scenario: { ...thirtyCollectors, ...scenario } });

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 
 /**
- * Path of the compile cache. Later test runs use the cache again, because Node.js ignores entries that are out of date.
+ * Path of the compile cache. Later test runs can safely use the cache again, because Node.js ignores entries that are
+ * out of date.
  */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

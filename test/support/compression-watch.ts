@@ -41,7 +41,7 @@ function watch(prototype: NativePrototype): void {
 
 export function isCompressing(): boolean {
   for (const stream of writing) {
-    // A failed compression never reports a result, so it must not be waited for.
+    // A failed compression never reports a result, so the clock must not wait for it.
     if (stream.destroyed || stream._writeState[0] !== pending) writing.delete(stream);
   }
   return writing.size > 0;

@@ -1,4 +1,6 @@
-/** A real etcd and kube-apiserver for one test run. No controllers run, so namespaces are never emptied. */
+/**
+ * A real etcd and kube-apiserver for one test run. No controllers run, so the objects of a deleted namespace remain.
+ */
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,7 +42,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const programs: SupervisedProgram[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // Ctrl-C ends vitest without its teardown.
+    // After Ctrl-C, vitest does not run its teardown.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(programs.map((each) => each.stop()));
@@ -106,7 +108,7 @@ async function start(
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // File in which the API server stores its certificate and the certificate of the authority that signed it.
+    // File in which the API server stores its certificate, followed by the certificate of its CA.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),

@@ -8,9 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/**
- * Vitest projects whose control plane is not shared, because their operators manage the namespaces of all tests (L2).
- */
+/** Vitest projects with a control plane of their own, because their operators manage all namespaces (L2). */
 const separate = ['cluster-wide', 'side-by-side'];
 
 interface SharedControlPlane {

@@ -51,7 +51,7 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
     .metadata.name;
 }
 
-/** User that has the rights of a service account. */
+/** Access to the API server with the rights of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
   /** Path of a kubeconfig with the service account and its namespace. */

@@ -66,8 +66,8 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .flatMap(commandsOf);
 
 /**
- * Bash code that records each program call. PATH contains no programs, so bash calls `command_not_found_handle` for
- * every command.
+ * Bash code that records each program call. PATH contains no programs, so bash calls `command_not_found_handle` instead
+ * of every program.
  */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }

@@ -108,7 +108,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Fake permission for a search job. It records the time at which `end` was first called. */
+/** Fake permission for a search job. It records when `end` was first called. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * Fake of the service for upgrades. It answers lists after a delay. Tasks are created and read when the test answers
- * the call.
+ * Fake of the service for upgrades. It answers list requests after a delay. It answers requests about tasks when the
+ * test decides.
  */
 import { type Clock, sleep } from '../../src/base/clock.ts';
 import type {
@@ -35,14 +35,14 @@ export class FakeUpgradeService implements UpgradeService {
   readonly taskReads: PendingCall<string, UpgradeTask>[] = [];
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** True if a list that is requested for a build hides the collectors that run it (section 10.4). */
+  /** True if the list for a build omits the collectors that already run this build (section 10.4). */
   hides = true;
   /** Maximum `limit` of a request. A larger one is refused. */
   maxLimit = 10_000;
   /** Maximum number of rows in a page, even if a request asks for more. */
   maxPageRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
-  /** Errors of the next lists; undefined for success. */
+  /** Errors with which the next list requests fail, in order; undefined for a request that succeeds. */
   readonly failures: (Error | undefined)[] = [];
   /**
    * Requested lists: `builds` for the list of builds, and `BUILD OFFSET+LIMIT` for a page of collectors. BUILD is
@@ -50,7 +50,7 @@ export class FakeUpgradeService implements UpgradeService {
    */
   readonly lists: string[] = [];
   beforeAnswer: (list: string) => void = () => {};
-  /** Highest number of lists that were in flight at the same time. */
+  /** Highest number of list requests that were in flight at the same time. */
   maxInFlight = 0;
   #inFlight = 0;
   readonly #clock: Clock;

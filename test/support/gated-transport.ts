@@ -1,4 +1,4 @@
-/** Transport of a simulated process, which can be frozen or killed. Its sent requests still take effect. */
+/** Transport of a simulated process, which can be frozen or killed. Requests that it has sent still take effect. */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { isDead, never, type ProcessGate } from './process-gate.ts';

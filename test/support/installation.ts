@@ -30,8 +30,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease is added here, because the manifests get a name suffix when they are rendered, and the lease must not get
-  // it.
+  // The lease is added here, because a lease in the rendered manifests would get the suffix in its name.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);

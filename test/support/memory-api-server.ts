@@ -118,7 +118,7 @@ export class MemoryApiServer {
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
 
-  /** Deletes all past events, so a watch of an earlier version gets the error 410 Gone. */
+  /** Deletes all past events. A watch of an earlier version then gets the error 410 Gone. */
   compact(): void {
     this.store.compact();
   }
@@ -202,7 +202,7 @@ export class MemoryApiClient implements KubeApi {
     this.gate = gate;
   }
 
-  /** Disconnects the client without an error: its requests get no answer. */
+  /** Disconnects the client without an error. Its requests then get no answer. */
   partition(): void {
     this.#cutOff = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.silence();
@@ -212,7 +212,7 @@ export class MemoryApiClient implements KubeApi {
     this.#cutOff = false;
   }
 
-  /** Ends the process as SIGKILL does. Sent requests still take effect. */
+  /** Ends the process as SIGKILL does. Requests that it has sent still take effect. */
   kill(): void {
     this.gate.kill();
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();

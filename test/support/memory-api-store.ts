@@ -39,10 +39,7 @@ export interface RequestTarget {
   readonly subresource: string | undefined;
 }
 
-/**
- * Uid and resource version of the object that the client wants to delete. If the object has others, the server refuses
- * the deletion.
- */
+/** Uid and resource version that the object must have. Otherwise, the server refuses the deletion. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -227,7 +224,7 @@ export class MemoryApiStore {
     const { resourceVersion: _, uid, ...rest } = metadata;
     const stored = freeze({
       ...object,
-      // In this order, as a real API server writes it.
+      // In the order in which a real API server writes the members.
       metadata: { ...rest, resourceVersion: String(++this.#revision), uid },
     }) as ApiObject;
     const objects = this.#collections.get(collection) ?? new Map<string, ApiObject>();

@@ -16,7 +16,7 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** The call takes effect only after this promise has settled. */
+  /** Promise that delays the call: the call takes effect when the promise has settled. */
   readonly until?: Promise<unknown>;
   /**
    * Error with which the call fails. `exists` makes the call succeed, as if an earlier attempt had already created the

@@ -1,4 +1,4 @@
-/** Exports of a simulated operator into a store in memory. */
+/** Settings with which a simulated operator exports into a store in memory. */
 import { gunzipSync } from 'node:zlib';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import type { OperatorOptions } from '../../src/cli/operator/operator.ts';
@@ -65,8 +65,8 @@ export class MemoryExports {
 }
 
 /**
- * Returns a writer whose process identity is made up. Reading the real one takes real time, for which the virtual clock
- * does not wait.
+ * Returns a writer with an invented process identity. Reading the real identity takes real time, for which the virtual
+ * clock does not wait.
  */
 export function testWriter(random: Random = seededRandom(1), pid = 1): Writer {
   return new Writer({ pid, processStart: '1', scope: 'test' }, random);

@@ -1,4 +1,4 @@
-/** Secrets in memory. A test can make reads fail, and replace all Secrets by environment variables. */
+/** Secrets in memory. A test can make reads fail, and use environment variables instead of Secrets. */
 import { keyText } from '../../src/base/key-text.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../../src/host/host.ts';

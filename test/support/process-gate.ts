@@ -72,9 +72,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/**
- * Returns whether the process was killed. Any call may kill the process, so call this function again after each call.
- */
+/** Returns whether the process was killed. Ask again after each call, because any call may kill the process. */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that `decide` of policies is pure. It gets a frozen snapshot, gives the same answer each time, and gives back
- * plain data that shares nothing with objects that change later.
+ * Checks that `decide` of policies is pure. It must accept a frozen snapshot, give the same answer each time, and
+ * return plain data that shares nothing with objects that change later.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../src/base/assert.ts';
@@ -10,8 +10,8 @@ import type { MemberView } from '../../src/policy/members/policy-member-index.ts
 import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-input.ts';
 
 /**
- * Result of each member of a view. The operator never changes a `constant` result, but it changes a `changing` result
- * later, so no decision may contain that.
+ * Result of each member of a view. The operator never changes a `constant` result. It may change a `changing` result
+ * later, so a decision must not contain such a result.
  */
 type MemberResults<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
 
@@ -87,7 +87,7 @@ export function checkedDecide(input: DecideInput, decideWith: typeof decide = de
   return frozen(decision);
 }
 
-/** Returns a view that only reads. Its results are frozen, and other properties than `members` throw. */
+/** Returns a read-only view. Its results are frozen, and access to properties other than `members` throws. */
 function viewOf<View extends object>(view: View, members: MemberResults<View>, changing: WeakSet<object>): View {
   const result = (name: keyof View, value: unknown) => {
     const isCopied = members[name] === 'changing' && typeof value === 'object' && value !== null;

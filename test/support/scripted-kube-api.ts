@@ -16,7 +16,7 @@ export class ScriptedKubeApi implements KubeApi {
   readonly #answers: Partial<KubeResponse>[];
   #send: ((line: string) => void) | undefined;
 
-  /** `answers` are given in this order. The last one is repeated. */
+  /** Gives the `answers` in order, and repeats the last one. */
   constructor(...answers: Partial<KubeResponse>[]) {
     this.#answers = answers;
   }

@@ -1,6 +1,6 @@
 /**
- * Transport that answers each request with the next step of a script. This file also has a budget that records its
- * request slots.
+ * Transport that answers each request with the next step of a script. The file also contains a fake request budget,
+ * which records how each request ends.
  */
 import { assert } from '../../src/base/assert.ts';
 import { type Clock, sleep } from '../../src/base/clock.ts';

@@ -6,10 +6,7 @@ import { type Departure, depart, type SendRight, type Term } from '../../src/ser
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/**
- * Permission to send requests, which never ends. It began so long ago that all requests of an earlier leader have
- * ended.
- */
+/** Permission to send requests, which never ends. All requests of the former leader have ended long ago. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
 /** Returns a permission to send one request. No request budget is involved. */
@@ -17,7 +14,7 @@ export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }
 
-/** Right to send that a test grants and withdraws. */
+/** Permission to send requests, which a test grants and withdraws. */
 export class SwitchedRight implements SendRight {
   #term: Term | undefined;
   #terms = 0;

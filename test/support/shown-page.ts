@@ -51,7 +51,7 @@ export function startBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
-/** Time limit in ms for a page. Only a page that hangs exceeds it. */
+/** Time limit in ms that only a hanging page exceeds. */
 const longestWaitMs = 120_000;
 
 export interface OpenPage {

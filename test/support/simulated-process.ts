@@ -1,4 +1,4 @@
-/** A simulated process of the operator. It can be frozen or killed, but its sent requests still take effect. */
+/** A simulated process of the operator, which can be frozen or killed. Requests that it has sent still take effect. */
 
 import type { InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';

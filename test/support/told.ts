@@ -18,8 +18,8 @@ export interface ToldRecord<S extends ToldStatus> {
   readonly statuses: S[];
   readonly events: ToldEvent[];
   /**
-   * Status and reason of the `Ready` condition over time, such as `True/AllUpdated`. Consecutive equal values are
-   * listed once.
+   * Successive values of the `Ready` condition, each as status and reason, such as `True/AllUpdated`. Equal consecutive
+   * values are listed once.
    */
   readonly verdicts: () => readonly string[];
 }

@@ -18,7 +18,7 @@ export class VirtualClock implements Clock {
   readonly #heap: VirtualTimer[] = [];
   readonly #epochMs: number;
   readonly #settle: () => Promise<void>;
-  /** Error of the wall time of this clock in ms. Its monotonic time has no error. */
+  /** Error of the wall time in ms. The monotonic time has no error. */
   skewMs = 0;
 
   /**
@@ -86,7 +86,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // A run ends when no timer is set. It is repeated, because the promise may still wait for real work, such as
+    // Each pass ends when no timer is set. It is repeated, because the promise may still wait for real work, such as
     // reading a file.
     while (!(await this.run(() => isSettled)));
     return settled;

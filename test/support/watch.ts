@@ -1,4 +1,4 @@
-/** Waits for changes of a resource, with one watch for all tests of a run. */
+/** Waits for changes of a resource. All tests of a run share one watch. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { controlPlane } from './control-plane.ts';

@@ -9,8 +9,8 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const lagMs = 800;
 
 /**
- * Problems of a test case besides the kills of the operator: upgrades that fail, or collector lists that are `lagMs`
- * late.
+ * Problems of a test case in addition to kills: failing upgrades, or collector lists that show each change only after
+ * `lagMs`.
  */
 export interface CrashProblems {
   readonly failures?: boolean;

@@ -14,7 +14,7 @@ export const launcher =
 /** Module that a program loads first if a test kills it at a boundary. */
 export const killAtBoundary = new URL('./kill-at-boundary.ts', import.meta.url).href;
 
-/** Name of the program in hints, for a program that is started in the folder of this checkout. */
+/** Command that hints tell the user to run: the installed `logfleet`, or the start script of this checkout. */
 export const nameInHints = process.env['LOGFLEET_TEST_PROGRAM'] ? 'logfleet' : 'node bin/logfleet.js';
 
 export interface Ended {

@@ -13,7 +13,7 @@ import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 
-/** Scenario of the simulated service, whose clock starts at 2026-11-01: messages of the day before. */
+/** Scenario of the simulated service. Its clock starts at 2026-11-01, and it has the messages of the day before. */
 const scenario: Scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z', messages: 5_000 },
   search: { messageLimit: 1_000 },

@@ -9,7 +9,7 @@ import { parseDuration } from '../../../src/base/duration.ts';
 import { nowhere, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runPlan, secret } from './plan-run.ts';
 
-/** Scenario of the simulated service, whose clock starts at 2026-11-01: the messages of the day before. */
+/** Scenario of the simulated service. Its clock starts at 2026-11-01, and it has the messages of the day before. */
 const scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-11-01T00:00:00Z', messages: 24_000 },
   search: { messageLimit: 10_000 },

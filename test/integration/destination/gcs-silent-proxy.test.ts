@@ -45,8 +45,8 @@ test('a request for a token that the proxy does not answer fails after 15 s, and
     ...systemClock,
     after: (delayMs, callback) => {
       delays.push(delayMs);
-      // The time limit ends only after the proxy has received the request, so that a slow machine does not change the
-      // result.
+      // The time limit expires only after the proxy has received the request, so that a slow machine does not change
+      // the result.
       const cancelled = new AbortController();
       void proxy.requested.then(() => cancelled.signal.aborted || callback());
       return { cancel: () => cancelled.abort() };

@@ -19,7 +19,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** Returns when four search jobs of the export run. */
+/** Waits until four search jobs of the export run. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();

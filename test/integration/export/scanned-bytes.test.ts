@@ -1,4 +1,4 @@
-/** Tests how many bytes the service scans for an export, as a multiple of one search of the whole range. */
+/** Tests how many bytes the service scans for an export, compared with one search of the whole range. */
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { ExportWorld, evenly } from './export-world.ts';

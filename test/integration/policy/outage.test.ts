@@ -8,7 +8,7 @@ import { describeHealth } from '../../../src/controller/health.ts';
 import { recordTold } from '../../support/told.ts';
 import { staged } from './staged-world.ts';
 
-/** The service fails from 20 minutes after the start until this time. */
+/** Starts an operator and an outage of the service. The outage lasts from 20 minutes after the start until `until`. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();

@@ -101,8 +101,8 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     }),
   },
   /**
-   * Many messages arrive late. The export therefore repeats searches after a failed check, and only these searches
-   * exceed its row limit.
+   * Many messages arrive late. After a failed check, the export repeats searches. Only these repeated searches exceed
+   * its row limit.
    */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
@@ -131,7 +131,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** The limit of scanned bytes varies, so it stops the export at different points. */
+  /** The limit of scanned bytes varies, so that it stops the export at different steps. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -326,7 +326,7 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
 }
 
 /**
- * Returns messages at random times. If `moments` is given, the messages share this number of random milliseconds, or
+ * Returns messages at random times. With `moments`, the messages have only this number of different random times, or
  * are at the ends of the time range.
  */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {

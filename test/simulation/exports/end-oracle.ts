@@ -29,7 +29,8 @@ export function endViolations(record: ExportHistoryRecord): string[] {
 function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
-  // The row limit cannot cut off an aggregation. Only the maximum duration of a search job can (E13).
+  // The row limit does not apply to an aggregation. Only the maximum duration of a search job can make it incomplete
+  // (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!definition.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
@@ -39,8 +40,8 @@ function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<
 }
 
 /**
- * Returns the maximum number of rows in the smallest possible search. Such a search covers one millisecond and two last
- * digits of the message id (E4).
+ * Returns how many rows the smallest possible search may find at most. Such a search covers one millisecond and two
+ * last digits of the message id (E4).
  */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();

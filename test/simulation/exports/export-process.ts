@@ -1,4 +1,4 @@
-/** A simulated process of an export. It can be frozen or killed, but its sent requests still take effect. */
+/** A simulated process of an export. Requests that it has sent take effect even after it is frozen or killed. */
 
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import { type Clock, sleep } from '../../../src/base/clock.ts';

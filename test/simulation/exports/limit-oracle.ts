@@ -23,7 +23,7 @@ function rowLimitViolations({
 }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // If the service changes its row limit during the run, the maximum number of exported rows is unknown.
+  // If the service changes its row limit during the run, it is unknown how many rows an export may have at most.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
   // The write of a commit record may fail although the record is stored. The process then notices this record only when
@@ -58,8 +58,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // This check is not possible after two kinds of fault. Invalid statuses hide the scanned bytes, and a frozen process
-  // sends its requests late.
+  // Skips the check after two kinds of faults. Invalid statuses hide the scanned bytes, and a frozen process sends its
+  // requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

@@ -16,13 +16,15 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 /** Errors that the service makes in one search. */
 export interface SearchFlaws {
   /**
-   * Number of the shard whose messages are missing from the search; undefined if none is missing. The service reports
-   * this error in only one status.
+   * Number of the shard (a fourth of the messages) whose messages the search misses; undefined if it misses none. The
+   * service reports this error in only one status.
    */
   readonly missedShard: number | undefined;
   /** True if a search that the row limit cuts off also omits one message that it should have found. */
   readonly hasHole: boolean;
-  /** Number of messages that the search counts but that no result page contains. They are its oldest messages. */
+  /**
+   * Number of messages that the search counts, but that are missing in its result pages. These are its oldest messages.
+   */
   readonly forgotten: number;
 }
 

@@ -31,7 +31,7 @@ export interface ExportHistoryPlan {
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** Smallest row limit of a search during this run. */
+  /** Smallest row limit that a search has during this run. */
   readonly smallestLimit: number;
   /**
    * True if the service reports a search as complete although the search reached the row limit. The client then cannot

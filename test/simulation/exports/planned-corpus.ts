@@ -21,7 +21,7 @@ export interface PlannedMessage {
   readonly raw: string;
   /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the time of the message and the time at which result pages place it. */
+  /** Difference in ms between the time of the message and the time by which result pages sort it. */
   readonly displacedMs: number;
 }
 
@@ -57,7 +57,7 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
     // If messages are duplicated, milliseconds with many messages have no late messages. Otherwise, a duplicate could
-    // replace a missing late message in the count, so that nobody would notice.
+    // replace a missing late message in the count, so that the message count would still be correct.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

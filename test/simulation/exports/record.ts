@@ -19,7 +19,7 @@ export interface StoredRecord {
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
-  /** Commit records that a check rejected. */
+  /** Commit records whose rows the export discarded after a failed check. */
   readonly voided: ReadonlySet<CommitRecord>;
   readonly definition: ExportDefinition;
   readonly startMs: number;
@@ -33,7 +33,7 @@ export interface ExportHistoryRecord {
   readonly starts: readonly number[];
   /** Calls to the destination that took effect, although the caller got an error. */
   readonly unheardCalls: readonly string[];
-  /** Time at which all processes had reported the export as complete; undefined if never. */
+  /** Time at which the last process reported the export as complete; undefined if some never did. */
   readonly completeAtMs: number | undefined;
   /** State that each process reported last. */
   readonly told: readonly ToldState[];

@@ -65,7 +65,7 @@ function isHad({ isRead }: LiveSearch, rows: readonly LiveMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
-/** Returns whether several searches by message id returned the rows of one millisecond (E4). */
+/** Returns whether the rows of one millisecond come from several searches by message id (E4). */
 function isDivided(
   searches: readonly LiveSearch[],
   record: CommitRecord,

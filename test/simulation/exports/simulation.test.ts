@@ -10,7 +10,7 @@ test('twenty random simulations break no rule', { timeout: 600_000 }, async () =
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });
 
-// With seeds 10 and 47, whole operators run.
+// Seeds 10 and 47 simulate whole operators.
 test.each([5, 10, 47])('history %i happens again exactly', async (seed) => {
   const [first, second] = [await runHistory(planExportHistory(seed)), await runHistory(planExportHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);

@@ -1,4 +1,4 @@
-/** Reads from the destination which intervals the check aggregations confirmed. */
+/** Reads from the destination which intervals were confirmed by an aggregation. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, verdictKind } from '../../../src/destination/digest-verdict.ts';
@@ -37,8 +37,8 @@ export function voidedOf(files: ExportFiles, records: readonly StoredRecord[]): 
 }
 
 /**
- * Returns the commit records that the export used: one list for the time before the first check, and one list for the
- * time after each check.
+ * Returns the commit records whose rows belonged to the export: one list for the time before the first check, and one
+ * list for the time after each check.
  */
 export function countingRecords(
   files: ExportFiles,

@@ -15,7 +15,7 @@ test('random simulations of schedules break no rule, and contain gaps', { timeou
     return false;
   };
   expect(await schedulePool.run({ seeds, onReply })).toEqual([]);
-  // Without gaps, the simulations would not check rule S5.
+  // Without gaps, the simulations would not test rule S5.
   expect(found.filter(({ failedRuns }) => failedRuns > 0)).not.toEqual([]);
   expect(found.filter(({ storedGaps }) => storedGaps > 0)).not.toEqual([]);
 });

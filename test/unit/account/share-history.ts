@@ -1,5 +1,5 @@
 /**
- * Simulates Kubernetes Jobs that export, with random events. The pods and the operator together must never exceed the
+ * Simulates Kubernetes Jobs of exports, with random events. The pods and the operator together must never exceed the
  * request limits.
  */
 import {
@@ -87,7 +87,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // The new Job sometimes has the name of a deleted Job. This happens when an export is resumed.
+      // The new Job sometimes has the name of a deleted Job. A resumed export creates such a Job.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);
@@ -112,7 +112,7 @@ export function shareHistory(random: Random): ShareHistory {
       const job = any();
       if (job && job.pods === 0) job.isOver = true;
     },
-    // The pods of a deleted Job end later.
+    // The pods of a deleted Job still run for a while.
     () => {
       const job = any();
       if (job) job.deletedAtMs ??= nowMs;
@@ -149,8 +149,8 @@ export function shareHistory(random: Random): ShareHistory {
 }
 
 /**
- * Returns the shares of the request limits that an operator sees in use. It sees them in running Jobs, and in pods
- * whose Jobs were deleted.
+ * Returns the shares of the request limits that an operator counts as used: those of running Jobs, and those of running
+ * pods whose Job was deleted.
  */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);

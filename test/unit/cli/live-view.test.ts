@@ -156,7 +156,7 @@ describe('LiveView on a terminal', () => {
     }
     await clock.advance(250);
     expect(shown()[0]).toMatch(/ 180\/197 /);
-    // Although the view changes 81 times, it is drawn at most five times.
+    // The view changes 81 times, but is drawn at most five times.
     expect(output.text.split('\u001b[J').length - 1).toBeLessThanOrEqual(5);
   });
 

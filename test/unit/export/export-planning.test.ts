@@ -33,7 +33,7 @@ class PlanningWorld {
   readonly purposes: string[] = [];
   readonly stop = new AbortController();
   jobs: JobSet | undefined;
-  /** Time in ms by which the service's clock is behind. */
+  /** Time in ms by which the clock of the service is behind. */
   serviceBehindMs = 0;
   readonly fromMs: number;
   readonly toMs: number;

@@ -74,7 +74,8 @@ function worldOf(plan: SearchPlan): SearchWorld {
       output: { ...plainOutput, maxPartBytes: plan.maxPartBytes },
     },
   });
-  // The service may apply its row limit without reporting it, so the test tells the export that the limit was reached.
+  // The service may apply its row limit without reporting it. The test therefore tells the export that the limit was
+  // reached.
   const isLimitReached = true;
   const texts: string[] = [];
   const shown = {

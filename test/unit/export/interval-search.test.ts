@@ -67,7 +67,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The second read must use pages that end at other rows than those of the first read. For this purpose, it requests
+    // The pages of the second read must end at other rows than the pages of the first read. So the second read requests
     // a shorter first page.
     expect(readings).toBe(3);
   });

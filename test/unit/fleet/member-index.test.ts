@@ -36,8 +36,8 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // The prefix `web-1` also matches rows such as `web-10`. These rows are compared with the policy too, so the
-    // maximum is four comparisons per row.
+    // The prefix `web-1` also matches names such as `web-10`. The policy is compared with these rows too, so there are
+    // up to four comparisons per row.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

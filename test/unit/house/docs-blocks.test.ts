@@ -119,7 +119,7 @@ describe('the commands of code blocks', () => {
 
 test('commands in the text have existing names and flags', async () => {
   expect(inlineCommands.length).toBeGreaterThan(50);
-  // Text often names a command without its arguments.
+  // Sentences often name a command without its arguments.
   const incomplete = [
     'commander.missingArgument',
     'commander.missingMandatoryOptionValue',

@@ -15,7 +15,7 @@ interface CheckResult {
   readonly stdout: string;
 }
 
-/** An import that the check has found. The name of a module of Node has no protocol. */
+/** An import that the check has found. The name of a Node module lacks the prefix `node:`. */
 interface Dependency {
   readonly module: string;
   readonly protocol?: string;
@@ -112,7 +112,7 @@ describe('in a directory with forbidden imports', () => {
   });
 });
 
-// An import at the start of a file is always found. Only an `import()` can be anywhere in a file, also in a type.
+// The check always finds imports at the start of a file. An `import()` can be anywhere in a file, even in a type.
 test('the check finds each import() of src and of the simulator', async () => {
   const { modules } = JSON.parse((await checkImports(root, 'json')).stdout) as {
     readonly modules: readonly { readonly source: string; readonly dependencies: readonly Dependency[] }[];

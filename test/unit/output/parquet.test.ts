@@ -352,7 +352,7 @@ test('held-back rows take at most the memory of a row group and a row, and none 
     encoder.row(row);
     max = Math.max(max, encoder.heldBytes);
   }
-  // A text that occurs again takes no more memory.
+  // A text that occurs a second time needs no more memory.
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   const heldBytes = encoder.heldBytes;
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));

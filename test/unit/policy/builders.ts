@@ -167,7 +167,8 @@ export function stageRecord(name: string, more: Partial<StageRecord> = {}): Stag
 }
 
 /**
- * Returns the spec of a policy. Fields have the defaults of the CRD, but limits are so high that they have no effect.
+ * Returns the spec of a policy. Fields have the defaults of the CRD, except limits, which are too high to have an
+ * effect.
  */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {

@@ -1,6 +1,6 @@
 /**
- * Tests what `decide` reads for a policy, and when it must be called next (U9). `decide` chooses the next actions for a
- * policy.
+ * Tests which lists and statuses `decide` requests for a policy, and when it must be called next (U9). `decide` chooses
+ * the next actions for a policy.
  */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';

@@ -17,8 +17,8 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
 }
 
 /**
- * Returns the ledger entry after it was written and read again. Ages, and details of successful upgrades, are not
- * stored.
+ * Returns a ledger entry as it is read again after a write. The ledger does not store ages, nor details of successful
+ * upgrades.
  */
 function taken(before: Entry): Entry {
   return {

@@ -79,7 +79,7 @@ export interface BenchParts {
   /** Collectors of the started stages, by stage name. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Time in ms at which the operator requested the collector list. */
+  /** Time in ms at which the operator requested the list that shows `collectors`. */
   readonly seenAtMs?: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Tests upgrade requests: the checks before they are sent (U2), their outcomes (U3, U11), and the size of their batches
+ * Tests upgrade requests: the checks before they are sent (U2), their outcomes (U3, U11), and the sizes of batches
  * (U2).
  */
 import { describe, expect, test } from 'vitest';

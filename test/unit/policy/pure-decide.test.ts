@@ -1,4 +1,6 @@
-/** Tests that the check of pure decisions, which all tests of `decide` use, detects each way to be impure. */
+/**
+ * Tests the check that `decide` is pure, which all tests of `decide` use. The check must detect each kind of impurity.
+ */
 import { expect, test } from 'vitest';
 import { type Decision, decide } from '../../../src/policy/decide.ts';
 import type { Ledger } from '../../../src/policy/ledger/ledger.ts';

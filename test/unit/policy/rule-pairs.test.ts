@@ -43,7 +43,7 @@ describe('each rule alone', () => {
   });
 });
 
-/** Pairs of rules of which only one can forbid an upgrade at a time. Each pair has its own test. */
+/** Pairs of rules that cannot forbid an upgrade at the same time. Each pair has its own test. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });
@@ -214,7 +214,7 @@ describe('two rules that forbid the upgrade of web-9', () => {
   });
 });
 
-/** Rules that keep web-9 from being rolled back. */
+/** Rules that forbid a rollback of web-9. */
 const holdsBack: readonly Blocker[] = [
   'window',
   'own window',

@@ -1,6 +1,6 @@
 /**
- * Tests what the operator does if the ledger and the policy's status disagree. It then trusts the one that permits
- * fewer upgrades (U1).
+ * Tests what the operator does if the ledger and the policy's status disagree. It then uses the one that permits fewer
+ * upgrades (U1).
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

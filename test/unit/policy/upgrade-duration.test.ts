@@ -6,8 +6,8 @@ import { minuteMs } from '../../../src/base/time-units.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 
 /**
- * Returns the estimated duration of an upgrade in ms. Each pair describes an earlier upgrade: its age when it was first
- * seen as ended, and its age when it was last seen running.
+ * Returns the estimated duration of an upgrade in ms. Each pair describes an earlier upgrade: its age in ms when it was
+ * first found ended, and when it was last found running.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();

@@ -1,4 +1,4 @@
-/** Tests exports from a service that gives false answers, which an honest aggregation contradicts (E6). */
+/** Tests how an export ends if the service gives false answers about its search jobs (E6). */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../../src/base/time-units.ts';
 import { shareOf } from '../../../support/random-runs.ts';

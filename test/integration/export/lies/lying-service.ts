@@ -1,4 +1,4 @@
-/** Proxy between the operator and the simulated service, which gives false answers about search jobs. */
+/** Proxy between the operator and the simulated service. It gives false answers about search jobs. */
 import {
   type InProcessAnswer,
   type InProcessRequest,

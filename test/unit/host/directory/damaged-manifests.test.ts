@@ -198,10 +198,7 @@ describe('a file that is rewritten slowly (D2)', () => {
 `;
   const stages = (host: DirectoryHost) => get(host, 'web').spec.strategy?.stages?.map(({ name }) => name);
 
-  /**
-   * Beginnings of the new manifest. A slow writer may pause at the end of each of them, and each is a valid manifest by
-   * itself.
-   */
+  /** First parts of the new manifest, as a slow writer leaves them when it pauses. Each part is a valid manifest. */
   const pauses: readonly (readonly [string, string, lacks: string])[] = [
     ['before a field', staged.replace(/ {2}strategy.*/s, ''), 'spec.strategy of CollectorVersionPolicy logging/web'],
     [

@@ -364,8 +364,8 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings count as late after 2 s, and then get every second start. From 3.5 s, keep-alives are in danger, and
-    // listings get every fourth start.
+    // Listings count as late after 2 s. Every second request that starts is then a listing. From 3.5 s, keep-alives are
+    // in danger, and only every fourth request is a listing.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });

@@ -10,10 +10,7 @@ export interface Fate {
   readonly backMs?: number;
   /** Duration in ms of the answer's body. */
   readonly bodyMs?: number;
-  /**
-   * Time in ms from the head of the answer until the client cancels the request. If undefined, the client does not
-   * cancel it.
-   */
+  /** Time in ms from the head of the answer until the client cancels the request; undefined if it does not. */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;

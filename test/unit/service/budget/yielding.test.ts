@@ -106,8 +106,8 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // After 250 ms, a TLS handshake proves that the cancelled request has arrived. Its slot becomes free `heldMs`
-    // later.
+    // After 250 ms, a TLS handshake proves that the cancelled request has arrived. Its slot becomes free `heldMs` after
+    // that.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -1,4 +1,4 @@
-/** Tests that the records of an aggregation are rejected unless the result of the search job is reliable. */
+/** Tests that the client returns the records of an aggregation only if the result of the search job is reliable. */
 import { describe, expect, test } from 'vitest';
 import { type AggregationJob, readAggregation } from '../../../../src/service/jobs/aggregation.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';

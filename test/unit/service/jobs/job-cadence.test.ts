@@ -23,8 +23,8 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
 }
 
 /**
- * Returns how much of the search is done according to a histogram of `buckets` buckets, as a ratio from 0 to 1. Only
- * complete buckets count.
+ * Returns the ratio (0 to 1) of the search that is done, according to a histogram with `buckets` buckets. Only complete
+ * buckets count.
  */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;

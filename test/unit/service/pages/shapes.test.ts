@@ -217,7 +217,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // Each invalid row is followed by another row, because the scanner reads all rows but the last on a faster path.
+  // Each invalid row is followed by another row, because faster code of the scanner reads all rows except the last one.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],

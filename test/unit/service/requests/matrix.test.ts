@@ -122,8 +122,8 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // After a redirect to another host, the search job is lost, because the new host gets no cookie and does not know
-    // the job (section 5.3).
+    // After a redirect to another host, the search job is lost. The new host gets no cookie and does not know the job
+    // (section 5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

@@ -200,8 +200,8 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
- * Returns the expected number of requests. The client sends a request only once if it may have taken effect or has
- * delivered rows. Deletions are the exception.
+ * Returns the expected number of requests. The client does not repeat a request that may have taken effect or that has
+ * delivered rows, except a deletion.
  */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
