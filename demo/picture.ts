@@ -18,7 +18,7 @@ type ScreenRows = readonly (readonly TextRun[])[];
 
 interface ScreenMoment {
   readonly rows: ScreenRows;
-  /** Difference from the wanted fraction. */
+  /** Difference between the progress on the screen and the wanted fraction. */
   readonly distance: number;
 }
 

@@ -51,14 +51,14 @@ const programOptions = {
   banner: { js: requireInModules },
   plugins: [namedExports],
   minify: true,
-  // Only a checkout needs esbuild at run time.
+  // At run time, only a checkout needs esbuild.
   external: ['esbuild'],
   // Keeps names in stack traces readable.
   keepNames: true,
-  // The sources are published beside the bundle.
+  // The package contains the sources, so the source maps need no copy of them.
   sourcemap: 'linked',
   sourcesContent: false,
-  // The packages' licenses are published in one file.
+  // The licenses of all packages are published in a separate file.
   legalComments: 'none',
   logLevel: 'warning',
 } satisfies BuildOptions;

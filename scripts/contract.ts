@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const required = ['BASE_URL', 'ACCESS_ID', 'ACCESS_KEY'] as const;
 const optional = ['CA_FILE', 'QUERY', 'ALLOW_UPGRADES'] as const;
-/** Maximum time of a test in ms. A search on a deployment can be slow. */
+/** Maximum time of a test in ms. It is long, because searches of a real service can take minutes. */
 const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;

@@ -79,7 +79,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
-      // Each request writes its journal entry at its end.
+      // Ends the requests in flight, so that the journal contains them.
       for (const token of inFlight) finish(token, false);
     },
   };

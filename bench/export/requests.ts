@@ -29,8 +29,7 @@ export interface ExportRequestFigures {
    */
   readonly min: number;
   /**
-   * Number of bytes that the service scans for the export, as a multiple of the bytes that one search for all messages
-   * scans.
+   * Number of bytes that the service scans for the export, divided by the bytes that one search for all messages scans.
    */
   readonly scans: number;
   readonly virtualSeconds: number;

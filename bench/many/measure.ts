@@ -99,8 +99,8 @@ async function firstStatuses({ operator }: MeasuredSetup, name: PopulationName, 
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // The last status writes must end here. Otherwise, the next start of the operator would do these writes, and they
-    // would be measured there.
+    // Waits for the last status writes. Otherwise, they would happen at the next start of the operator, and be measured
+    // there.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

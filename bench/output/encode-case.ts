@@ -23,7 +23,7 @@ export interface EncodeCase {
   readonly fields: readonly string[];
   readonly compression: Compression;
   readonly messages: PageKind;
-  /** Number of pages after one page for warm-up. */
+  /** Number of measured pages. One more page is converted first, for warm-up. */
   readonly pages: number;
 }
 

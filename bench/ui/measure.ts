@@ -100,7 +100,7 @@ async function measurePage(browser: Browser, url: string, objects: ClusterObject
   return { firstPaintMs: ascending(firstPaintMs), firstRowsMs: ascending(firstRowsMs), changeMs: ascending(changeMs) };
 }
 
-/** Script for the browser, whose promise resolves to the time of the first frame with a row. */
+/** Script for the browser. Its promise resolves to the time of the first frame with a row. */
 const noticeRows = `window.firstRowsMs = new Promise((resolve) => {
   new MutationObserver((_, observer) => {
     if (!document.querySelector('.row a')) return;
@@ -109,7 +109,7 @@ const noticeRows = `window.firstRowsMs = new Promise((resolve) => {
   }).observe(document, { childList: true, subtree: true });
 });`;
 
-/** Script for the browser, whose promise resolves to the time of the first contentful paint. */
+/** Script for the browser. Its promise resolves to the time of the first contentful paint. */
 const firstPaint = `new Promise((resolve) => {
   new PerformanceObserver((entries) => {
     for (const { startTime } of entries.getEntriesByName('first-contentful-paint')) resolve(startTime);
@@ -122,8 +122,7 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // A row cannot be visible before the browser first paints the page, so the result is never earlier than the first
-  // paint.
+  // A row cannot be visible before the first paint, so an earlier time is replaced by the time of the first paint.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 

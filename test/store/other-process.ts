@@ -64,7 +64,8 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum starts at the current memory size, because an earlier peak may come from the compilation of modules.
+    // The maximum starts at the current memory size. An earlier peak is ignored, because it may come from the
+    // compilation of modules.
     let max = before;
     const look = () => {
       max = Math.max(max, process.memoryUsage.rss());

@@ -11,8 +11,8 @@ export interface MadeUpSettings {
   /** Milliseconds with an exact number of messages. */
   readonly dense: readonly DensePoint[];
   /**
-   * Groups of messages that have the same time. Each group has `count` messages, and the fraction `share` of all
-   * messages belongs to such groups.
+   * Groups of messages that have the same time. Each group has `count` messages, and `share` is the fraction of all
+   * messages in such groups.
    */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;

@@ -7,8 +7,8 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 /**
- * Time range [fromMs, toMs) that a search has covered. A search can stop inside the millisecond `fromMs - 1`. The
- * messages of this millisecond that were searched then also belong to the range.
+ * Time range [fromMs, toMs) that a search has covered. If the search stopped inside the millisecond `fromMs - 1`, the
+ * range also includes the searched messages of this millisecond.
  */
 export interface Period {
   readonly fromMs: number;

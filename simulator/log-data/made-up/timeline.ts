@@ -173,8 +173,8 @@ export class MessageTimeline {
   }
 
   /**
-   * Returns the rank (number of newer messages) that follows `blocks` consecutive message blocks. The first of these
-   * blocks contains the message with the given `rank`.
+   * Returns the first rank (number of newer messages) after `blocks` consecutive message blocks. The first of these
+   * blocks contains the message `rank`.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

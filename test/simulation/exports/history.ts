@@ -11,7 +11,7 @@ import type { ExportHistoryRecord } from './record.ts';
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
 const maxAsked = 2;
-/** Time in ms after which abandoned search jobs have expired. */
+/** Time in ms until the service has certainly cancelled the search jobs that nobody polls. */
 const idleMs = 90_000;
 
 export interface ExportHistoryResult {

@@ -6,7 +6,7 @@ import { randomRuns } from '../../support/random-runs.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** A test fails if its export needs more steps. */
+/** Maximum number of steps of an export. A test fails if its export needs more. */
 const maxSteps = 20_000;
 
 interface CoveredExport {

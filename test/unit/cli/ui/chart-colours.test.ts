@@ -71,7 +71,10 @@ const colours = new Map(
 const states = collectorStates.map(({ member }) => member);
 const pairs = states.flatMap((left, index) => states.slice(index + 1).map((right) => [left, right] as const));
 
-/** A smaller distance is hard to see between small areas, such as the squares of a legend. */
+/**
+ * Minimum distance of two colours. Smaller differences are hard to see between small areas, such as the squares of a
+ * legend.
+ */
 const minDistance = 0.1;
 
 test.each(Object.keys(sights).flatMap((sight) => (['light', 'dark'] as const).map((theme) => [sight, theme] as const)))(

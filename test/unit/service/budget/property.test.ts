@@ -94,7 +94,7 @@ class BudgetWorld {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** The run takes at least `minMs`. The server takes at least `slowMs` to answer a keep-alive. */
+  /** The run takes at least `minMs`, and the server answers a keep-alive after `slowMs` at the earliest. */
   constructor(history: BudgetHistory, pace: { readonly minMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
