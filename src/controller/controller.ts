@@ -16,7 +16,6 @@
  *
  * The controller does not poll: a change is reconciled at once.
  */
-
 import { aborted } from '../base/aborted.ts';
 import { assert } from '../base/assert.ts';
 import { asLogfleetError, type Handling, type LogfleetError } from '../base/errors.ts';
@@ -127,10 +126,10 @@ export class Controller {
   /**
    * Reconciles a resource as soon as possible. If the resource is being reconciled now, it is reconciled once more
    * afterwards.
-   * @param isUnderWay true if the resource has work in progress that has produced new results
+   * @param isActive true if the resource has work in progress that has produced new results
    */
-  enqueue(key: ResourceKey, isUnderWay = false): void {
-    this.#queue.add(keyText(key), isUnderWay);
+  enqueue(key: ResourceKey, isActive = false): void {
+    this.#queue.add(keyText(key), isActive);
     // Every call tries to start reconciles: keys may already wait in the queue, because no reconcile starts before the
     // first list of resources is complete.
     this.#startSoon();

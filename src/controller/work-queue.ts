@@ -7,7 +7,6 @@
  * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget`.
  * - Bounded: memory depends on the number of existing resources.
  */
-
 import type { Timer } from '../base/clock.ts';
 import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
@@ -36,10 +35,10 @@ export class WorkQueue {
   /** Keys of resources without work in progress that can be reconciled now, in order. */
   readonly #ready: string[] = [];
   /** Keys of resources that can be reconciled now and have work in progress, in order. */
-  readonly #readyUnderWay: string[] = [];
+  readonly #readyActive: string[] = [];
   /** Keys of all waiting resources that have work in progress. */
-  readonly #underWay = new Set<string>();
-  #tookUnderWay = false;
+  readonly #active = new Set<string>();
+  #tookActive = false;
 
   /**
    * Keys that wait for their next reconcile, and the monotonic time at which each key was added. A reconcile of the
@@ -66,7 +65,7 @@ export class WorkQueue {
     this.#labels = { controller: options.name };
     const { metrics } = options;
     metrics.observedGauge('logfleet_queue_depth', 'Resources that wait for their reconcile.', ['controller'], () => [
-      [this.#labels, this.#ready.length + this.#readyUnderWay.length],
+      [this.#labels, this.#ready.length + this.#readyActive.length],
     ]);
     this.#adds = metrics.counter(
       'logfleet_queue_adds_total',
@@ -84,11 +83,11 @@ export class WorkQueue {
   /**
    * Adds a key, so that its resource is reconciled. If a reconcile of this key runs now, the next one starts after
    * `done`.
-   * @param isUnderWay true if the resource has work in progress
+   * @param isActive true if the resource has work in progress
    */
-  add(key: string, isUnderWay = false): void {
+  add(key: string, isActive = false): void {
     if (this.#closed || this.#dirty.has(key)) return;
-    if (isUnderWay) this.#underWay.add(key);
+    if (isActive) this.#active.add(key);
     this.#dirty.set(key, this.#options.clock.monotonic());
     this.#adds.add(this.#labels);
     if (!this.#processing.has(key)) this.#makeReady(key);
@@ -135,15 +134,15 @@ export class WorkQueue {
    * key is ready.
    */
   take(): string | undefined {
-    const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
-    this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;
-    const key = (this.#tookUnderWay ? this.#readyUnderWay : this.#ready).shift();
+    const isTurn = !this.#tookActive || this.#ready.length === 0;
+    this.#tookActive = isTurn && this.#readyActive.length > 0;
+    const key = (this.#tookActive ? this.#readyActive : this.#ready).shift();
     if (key === undefined) return undefined;
     const { clock } = this.#options;
     const addedMs = this.#dirty.get(key) ?? clock.monotonic();
     this.#latency.observe(this.#labels, (clock.monotonic() - addedMs) / 1000);
     this.#dirty.delete(key);
-    this.#underWay.delete(key);
+    this.#active.delete(key);
     this.#processing.add(key);
     this.#delayed.get(key)?.timer.cancel();
     this.#delayed.delete(key);
@@ -173,14 +172,14 @@ export class WorkQueue {
     for (const { timer } of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
     this.#dirty.clear();
-    this.#underWay.clear();
+    this.#active.clear();
     this.#failures.clear();
     this.#ready.length = 0;
-    this.#readyUnderWay.length = 0;
+    this.#readyActive.length = 0;
   }
 
   #makeReady(key: string): void {
-    (this.#underWay.has(key) ? this.#readyUnderWay : this.#ready).push(key);
+    (this.#active.has(key) ? this.#readyActive : this.#ready).push(key);
     this.#options.onReady();
   }
 }

@@ -2,7 +2,6 @@
  * Reconciler of SearchExports. Each export with work has a runtime (C1). When the process is no longer the leader, all
  * runtimes end.
  */
-
 import type { Accounts } from '../account/accounts.ts';
 import type { WorkerShares } from '../account/worker-shares.ts';
 import type { SearchExport } from '../api/kinds.ts';
@@ -43,7 +42,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly part?: WorkerPart;
   /** Called after each reconcile. The new status of the export can then be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
-  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
+  readonly enqueue: (key: ResourceKey, isActive?: boolean) => void;
 }
 
 export class ExportReconciler implements Reconciler {

@@ -47,9 +47,9 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   // written.
   const atOnce = active + create.length;
   const later = pending - create.length;
-  const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
+  const activeSpans = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
   const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
-  if (later > 0 || underWay.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
+  if (later > 0 || activeSpans.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
     const count = pending === maxCounted ? `at least ${later}` : `${later}`;
     const message = `${covered} ${activeText}, and ${count} more will be created.`;
     return { ...atWork, reason: reasons.backfilling, message };

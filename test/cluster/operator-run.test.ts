@@ -188,7 +188,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
         rollout: { id: before.status?.rollout?.id, begins: false },
         stages: [
           { name: 'canary', state: 'Ended', updated: 2, upgrades: 0 },
-          { name: 'rest', state: 'Ahead', approval: 'Needed', upgrades: 4 },
+          { name: 'rest', state: 'Pending', approval: 'Needed', upgrades: 4 },
         ],
         upgradeDuration: { source: 'Measured' },
       },

@@ -56,8 +56,8 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Observed
     const members = stages.flatMap((stage) => stage.members ?? []);
     if (new Set(members).size < members.length) say('members: a collector has two stages');
     if (members.includes(missingMember)) say('members: the head names a missing shard');
-    const underWay = stages.slice(0, -1).find(({ endedAtMs }) => endedAtMs === undefined);
-    if (underWay) say(`order: a stage started before the end of stage ${underWay.name}`);
+    const running = stages.slice(0, -1).find(({ endedAtMs }) => endedAtMs === undefined);
+    if (running) say(`order: a stage started before the end of stage ${running.name}`);
     for (const stage of stages) {
       const key = `${stage.name}/${stage.startedAtMs}`;
       const before = frozen.get(key) ?? stage;

@@ -18,7 +18,7 @@ export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 export class InProcessTransport implements Transport {
   readonly #serviceAt: ServiceDirectory;
   readonly #clock: Clock;
-  readonly #underWay = new Map<Promise<unknown>, AbortController>();
+  readonly #inFlight = new Map<Promise<unknown>, AbortController>();
   #closed = false;
 
   constructor(serviceAt: ServiceDirectory, clock: Clock) {
@@ -39,23 +39,23 @@ export class InProcessTransport implements Transport {
     const onAbort = () => controller.abort(request.signal.reason);
     request.signal.addEventListener('abort', onAbort, { once: true });
     const sending = this.#send(request, controller.signal);
-    this.#underWay.set(sending, controller);
+    this.#inFlight.set(sending, controller);
     try {
       return await sending;
     } finally {
-      this.#underWay.delete(sending);
+      this.#inFlight.delete(sending);
       request.signal.removeEventListener('abort', onAbort);
     }
   }
 
   async drain(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled(this.#underWay.keys());
+    await Promise.allSettled(this.#inFlight.keys());
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const controller of this.#underWay.values()) controller.abort(closedError());
+    for (const controller of this.#inFlight.values()) controller.abort(closedError());
   }
 
   #service(origin: string): InProcessService {

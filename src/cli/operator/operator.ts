@@ -2,7 +2,6 @@
  * The operator: a host, and for each kind a reconciler and a controller. The operator runs in a cluster, on directories
  * of manifests, and in simulations.
  */
-
 import { Accounts } from '../../account/accounts.ts';
 import { type RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
 import type { KindName } from '../../api/kinds.ts';
@@ -42,7 +41,7 @@ const drainPollMs = 50;
 const workers = 16;
 
 type DrainableReconciler = Reconciler & Pick<ExportReconciler, 'drain' | 'drained' | 'close'>;
-type Enqueue = (key: ResourceKey, isUnderWay?: boolean) => void;
+type Enqueue = (key: ResourceKey, isActive?: boolean) => void;
 
 export class Operator {
   readonly #options: OperatorOptions;
@@ -83,7 +82,7 @@ export class Operator {
 
   #add<R extends DrainableReconciler>(kind: KindName, create: (enqueue: Enqueue) => R): R {
     const { host, clock, random, log, metrics } = this.#options;
-    const reconciler = create((key, isUnderWay) => controller.enqueue(key, isUnderWay));
+    const reconciler = create((key, isActive) => controller.enqueue(key, isActive));
     const controller = new Controller({
       ...{ clock, random, log, metrics, leadership: host.leadership },
       ...{ name: kind.toLowerCase(), workers, reconciler, source: host.resources(kind) },

@@ -1,5 +1,4 @@
 /** Converts plans to the document that `logfleet plan` prints as JSON or YAML (docs/cli.md). */
-
 import { renderDuration } from '../../base/duration.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';
@@ -135,9 +134,9 @@ function describeCollector({ id, name, version, zone }: PlannedCollector): objec
 }
 
 function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }: Forecast, perSecond: number): object {
-  const { posts, looks, sweeps, counts } = requests;
+  const { posts, reads, sweeps, counts } = requests;
   return {
-    requests: { total: posts + looks + sweeps + counts, posts, looks, sweeps, counts, perSecond },
+    requests: { total: posts + reads + sweeps + counts, posts, reads, sweeps, counts, perSecond },
     startTime: renderMoment(startMs),
     ...(totalMs === undefined
       ? { waitsFor: waitsForEver }

@@ -1,5 +1,4 @@
 /** Renders the plans of policies and exports as text. */
-
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
 import { renderDuration } from '../../base/duration.ts';
@@ -114,12 +113,12 @@ function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicy
   const { forecast, rolloutId, begins, isComplete, requestsPerSecond } = plan;
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
-  const { posts = 0, looks = 0, sweeps = 0, counts = 0 } = forecast?.requests ?? {};
+  const { posts = 0, reads = 0, sweeps = 0, counts = 0 } = forecast?.requests ?? {};
   const uses = [
-    ...[`${posts} to start upgrades`, `${looks} to follow upgrades`, `${sweeps} to list collectors`],
+    ...[`${posts} to start upgrades`, `${reads} to follow upgrades`, `${sweeps} to list collectors`],
     ...(counts > 0 ? [`${counts} to count messages`] : []),
   ].join(', ');
-  const total = posts + looks + sweeps + counts;
+  const total = posts + reads + sweeps + counts;
   const isIdle = countUpgrades(plan) === 0;
   const phase = begins ? 'starts' : isComplete && isIdle ? 'is complete' : 'continues';
   return [

@@ -19,7 +19,7 @@ export interface RuntimeOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: ExportSettings;
-  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
+  readonly enqueue: (key: ResourceKey, isActive?: boolean) => void;
   /** True if this process is shutting down. */
   readonly draining: () => boolean;
 }

@@ -2,7 +2,6 @@
  * Reads the statuses of upgrade tasks (section 4.8 of the service's specification). Each status is kept until a stored
  * decision has evaluated it.
  */
-
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { SparseMap } from '../../base/sparse.ts';
@@ -23,7 +22,7 @@ export class TaskReadings {
   readonly #policy: Pick<PostingPolicy, 'noteNews'>;
   readonly #abort = new AbortController();
   /** Ids of the upgrade tasks that are being read, by collector id. */
-  readonly #underWay = new SparseMap<string, string>();
+  readonly #inFlight = new SparseMap<string, string>();
   /** Statuses of upgrade tasks that no decision has evaluated yet, by collector id. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
@@ -52,12 +51,12 @@ export class TaskReadings {
 
   /** Number of tasks that are being read. */
   get inFlight(): number {
-    return this.#underWay.size;
+    return this.#inFlight.size;
   }
 
   /** True if no task is being read and every task status was evaluated. */
   get isIdle(): boolean {
-    return this.#underWay.size === 0 && this.#readings.size === 0;
+    return this.#inFlight.size === 0 && this.#readings.size === 0;
   }
 
   acknowledge(taken: ReadonlyMap<string, UpgradeTask>): void {
@@ -66,7 +65,7 @@ export class TaskReadings {
 
   /** Discards the data about a collector's upgrade task. Answers that arrive later are ignored. */
   forget(collectorId: string): void {
-    this.#underWay.delete(collectorId);
+    this.#inFlight.delete(collectorId);
     this.#reads.delete(collectorId);
     this.#readings.delete(collectorId);
     this.#taskIds.delete(collectorId);
@@ -78,8 +77,8 @@ export class TaskReadings {
   }
 
   read(service: UpgradeService, collectorId: string, taskId: string): void {
-    if (this.#underWay.has(collectorId) || this.#underWay.size >= maxAtOnce) return;
-    this.#underWay.set(collectorId, taskId);
+    if (this.#inFlight.has(collectorId) || this.#inFlight.size >= maxAtOnce) return;
+    this.#inFlight.set(collectorId, taskId);
     this.#taskIds.set(collectorId, taskId);
     void this.#read(service, collectorId, taskId);
   }
@@ -99,8 +98,8 @@ export class TaskReadings {
       if (error instanceof ServiceError && error.status === 404) this.#binding.succeeded('reads');
       else this.#binding.holdFor(error, 'reads');
     }
-    if (this.#underWay.get(collectorId) !== taskId) return;
-    this.#underWay.delete(collectorId);
+    if (this.#inFlight.get(collectorId) !== taskId) return;
+    this.#inFlight.delete(collectorId);
     if (task) this.#readings.set(collectorId, task);
     const before = this.#reads.get(collectorId);
     const lastMs = this.#clock.monotonic();

@@ -23,7 +23,7 @@ export interface ForecastStage {
   /** Whether the stage needs an approval. The forecast assumes that a user approves it immediately. */
   readonly needsApproval: boolean;
   /** Wall times in ms at which running upgrades started. */
-  readonly underWay?: readonly number[];
+  readonly inFlight?: readonly number[];
   /** Wall time in ms at which the stage's running soak ends. */
   readonly soakedMs?: number | undefined;
   /** Whether the messages of the stage's collectors are counted after the soak. */
@@ -80,7 +80,7 @@ export interface Forecast {
 export interface ForecastRequests {
   readonly posts: number;
   /** Number of reads of upgrade tasks and single list pages. */
-  readonly looks: number;
+  readonly reads: number;
   /** Number of requests for reads of the whole collector list, and for lists of builds. */
   readonly sweeps: number;
   /** Number of requests for message analyses. */
@@ -101,7 +101,7 @@ class Simulation {
   /** Simulated wall time in ms after which the rate limits allow another request. */
   #freeMs: number;
   #sweptMs: number;
-  readonly #requests = { posts: 0, looks: 0, sweeps: 0, counts: 0 };
+  readonly #requests = { posts: 0, reads: 0, sweeps: 0, counts: 0 };
 
   constructor(input: ForecastInput) {
     this.#input = input;
@@ -145,17 +145,17 @@ class Simulation {
 
   /** Simulates all upgrades of a stage. Returns the reason why the stage can never end, if any. */
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
-    const { members, maxInProgress = Infinity, underWay = [] } = stage;
+    const { members, maxInProgress = Infinity, inFlight = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
     const queue = new ForecastQueue(members, { calendar, listed, pageRows });
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
-    this.#followUp(underWay);
+    this.#followUp(inFlight);
     while (queue.waiting > 0 || this.#reads.open > 0) {
       this.#passUntil(this.#freeMs, queue.waiting > 0 || !isLast);
       const hasPlace = this.#reads.open < places;
       const pressed = queue.waiting === 0 || !hasPlace || !isLast;
       if (this.#reads.take(this.#nowMs, pressed)) {
-        this.#spend('looks', 1);
+        this.#spend('reads', 1);
         continue;
       }
       const next = hasPlace ? queue.next(this.#nowMs) : undefined;
@@ -176,9 +176,9 @@ class Simulation {
    * Adds upgrades that are already running to the forecast. It assumes that their collectors are spread evenly over the
    * list.
    */
-  #followUp(underWay: readonly number[]): void {
+  #followUp(inFlight: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
-    const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
+    const begun = inFlight.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
     for (const [index, beganMs] of begun.entries()) {
       this.#reads.started(beganMs, Math.floor((index * listed) / begun.length / pageRows));
     }
@@ -192,8 +192,8 @@ class Simulation {
   }
 
   /** Simulates a stage's soak, the read of the collector list that ends the soak, and the message analysis. */
-  #soak({ members, soakMs, underWay = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
-    const isIdle = underWay.length === 0 && members.length === 0;
+  #soak({ members, soakMs, inFlight = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
+    const isIdle = inFlight.length === 0 && members.length === 0;
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
     if (soakMs === 0 || endMs === undefined) return;
     this.#passUntil(endMs, !isLast);

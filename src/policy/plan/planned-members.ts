@@ -2,7 +2,6 @@
  * Lists the collectors in the plan of a policy: collectors to upgrade, grouped by stage, and collectors that are not
  * upgraded. Uses the same functions as a real rollout.
  */
-
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -29,7 +28,7 @@ export interface StageMembers {
   /** Collectors to upgrade, in order. Maintenance windows may change this order. */
   readonly upgrades: PlannedCollector[];
   /** Wall times in ms at which running upgrades started. */
-  readonly underWay: number[];
+  readonly inFlight: number[];
 }
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
@@ -71,7 +70,7 @@ export function planMembers(
     const entry = pending.entry(id);
     const stage = getOrAdd(stages, stageOf(id), emptyStage);
     stage.counts[memberState]++;
-    if (memberState === 'inProgress') stage.underWay.push(entry?.open?.startedAtMs ?? wallMs);
+    if (memberState === 'inProgress') stage.inFlight.push(entry?.open?.startedAtMs ?? wallMs);
     // Collectors to upgrade again come first.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
@@ -118,7 +117,7 @@ function groupLeftOut(all: readonly LeftOutCollector[], memberIndex: MemberView)
 }
 
 export function emptyStage(): StageMembers {
-  return { counts: emptyCounts(), upgrades: [], underWay: [] };
+  return { counts: emptyCounts(), upgrades: [], inFlight: [] };
 }
 
 function isGoingOn(memberState: MemberState): boolean {

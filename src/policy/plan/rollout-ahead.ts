@@ -57,9 +57,9 @@ export function forecastStages(
   const ahead = stages.filter((stage) => !isEnded(stage));
   if (ahead.length === 0) return late.length > 0 ? [{ ...unlimited, members: late }] : [];
   return ahead.map((stage) => {
-    const { underWay, upgrades, waiting, soakMs, maxInProgress, analysis } = stage;
+    const { inFlight, upgrades, waiting, soakMs, maxInProgress, analysis } = stage;
     return {
-      ...{ soakMs, underWay, maxInProgress },
+      ...{ soakMs, inFlight, maxInProgress },
       members: stage === ahead.at(-1) ? [...late, ...upgrades] : upgrades,
       needsApproval: waiting !== undefined && needsApproval(waiting, header),
       soakedMs: waiting ? undefined : presentSoakEndMs(gate, wallMs),

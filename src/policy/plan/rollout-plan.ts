@@ -3,7 +3,6 @@
  *
  * The plan uses the operator's `decide` function for a policy that is not paused. It changes nothing.
  */
-
 import { annotations } from '../../api/annotations.ts';
 import type {
   CollectorVersionPolicySpec,
@@ -51,7 +50,7 @@ export interface PlannedStage
   /** Whether the stage needs a user's approval, and whether the user has given it. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
-  readonly state: 'ahead' | 'underWay' | 'ended';
+  readonly state: 'pending' | 'progressing' | 'ended';
   /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
@@ -163,7 +162,7 @@ function plannedStage(
     ...{ name, counts, upgrades, maxInProgress, soakMs, ...(analysis && { analysis }) },
     members: countMembers(counts, spec, stage),
     approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',
-    state: isEnded(stage) ? 'ended' : waiting || begins ? 'ahead' : 'underWay',
+    state: isEnded(stage) ? 'ended' : waiting || begins ? 'pending' : 'progressing',
     startMs: times?.startMs,
     endMs: times?.endMs,
     afterApproval: times?.afterApproval ?? false,

@@ -2,7 +2,6 @@
  * Evaluates the open upgrades of a policy from answers, task statuses and listings. Also measures how long upgrades
  * take. `attempt.ts` contains the rules for a single upgrade.
  */
-
 import { evaluateEntry, type Instant } from '../attempts/attempt.ts';
 import type { DurationSample } from '../attempts/upgrade-duration.ts';
 import type { TaskReads } from '../attempts/watch-plan.ts';
@@ -81,10 +80,10 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
   const own = memberIndex.stageOf(id);
-  const isUnderWay = (index: number) => stages[index] !== undefined && stages[index].endedAtMs === undefined;
-  if (isUnderWay(own)) return own;
+  const isRunning = (index: number) => stages[index] !== undefined && stages[index].endedAtMs === undefined;
+  if (isRunning(own)) return own;
   const last = stages.length - 1;
-  return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
+  return own <= last && isRunning(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
 }
 
 function sampleOf(

@@ -14,7 +14,7 @@ export interface RollbackPlan {
   /** Collectors that already run their former version. */
   readonly there: readonly Entry[];
   /** Number of running upgrades and rollbacks. */
-  readonly underWay: number;
+  readonly inFlight: number;
   readonly rolledBack: number;
   /** Collectors that cannot be rolled back, with reasons such as an unknown former version. */
   readonly left: readonly Left[];
@@ -56,7 +56,7 @@ export function planRollback(
   return {
     candidates: of('candidate'),
     there: of('there'),
-    underWay: of('underWay').length,
+    inFlight: of('inFlight').length,
     rolledBack: of('rolledBack').length + of('there').length,
     left,
     offline: of('offline').length,
@@ -64,11 +64,11 @@ export function planRollback(
 }
 
 /** Returns whether the rollback of all collectors, except offline collectors, is finished. */
-export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean {
-  return candidates.length === 0 && underWay === 0;
+export function isRollbackOver({ candidates, inFlight }: RollbackPlan): boolean {
+  return candidates.length === 0 && inFlight === 0;
 }
 
-type Place = 'elsewhere' | 'underWay' | 'rolledBack' | 'there' | 'offline' | 'candidate';
+type Place = 'elsewhere' | 'inFlight' | 'rolledBack' | 'there' | 'offline' | 'candidate';
 
 function placeOf(
   entry: Entry,
@@ -77,7 +77,7 @@ function placeOf(
   graceMs: number,
 ): Place | Omit<Left, 'collectorId'> {
   const { open, ending, back, before, used, collectorId } = entry;
-  if (open) return 'underWay';
+  if (open) return 'inFlight';
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);

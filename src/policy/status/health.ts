@@ -1,5 +1,4 @@
 /** Computes the health of a policy. The first check with a result decides, so the checks are ordered by precedence. */
-
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -185,7 +184,7 @@ const retryAdvice = 'Set another target, or run `logfleet retry`.';
 function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const { header, rollback } = state ?? {};
   if (!header?.stop || !rollback) return undefined;
-  const { rolledBack, candidates, underWay, left, offline } = rollback;
+  const { rolledBack, candidates, inFlight, left, offline } = rollback;
   const why = stopText(header.stop, state?.failedNow);
   const rest = [
     left.length > 0
@@ -202,14 +201,14 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
     const message = `${why}. ${rolledBackWords(rolledBack)} to former versions${said}.${checked} ${retryAdvice}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
-  const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in progress`;
+  const done = `${why}. ${rolledBackWords(rolledBack)}, ${inFlight} in progress`;
   if (spec.mode === 'Observe' && candidates.length > 0) {
     const message = `${done}${said}. logfleet would roll back ${counted(candidates.length, 'more collector')}, but ${observesOnly}`;
     return { ...resting, ready: 'False', reason: reasons.observing, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
   const message = `${done}, ${candidates.length} remaining${said}${waits}.`;
-  const isStill = underWay === 0 && wait?.reason !== undefined;
+  const isStill = inFlight === 0 && wait?.reason !== undefined;
   return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
 }
 

@@ -48,8 +48,8 @@ function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoF
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = pending.counts();
-  const isUnderWay = gate.reason !== undefined && stageReasons.has(gate.reason);
-  if (outstanding(counts) === 0) return isUnderWay ? wait() : undefined;
+  const isStageWaiting = gate.reason !== undefined && stageReasons.has(gate.reason);
+  if (outstanding(counts) === 0) return isStageWaiting ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
   return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;
 }

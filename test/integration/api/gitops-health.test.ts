@@ -195,7 +195,7 @@ describe('statuses that an operator wrote', () => {
   }
 
   test.each<[string, object, number, string, string]>([
-    ['under way', {}, minuteMs, 'Progressing', 'inProgress'],
+    ['in progress', {}, minuteMs, 'Progressing', 'inProgress'],
     ['at the end', {}, 30 * minuteMs, 'Healthy', 'current'],
     ['paused', { paused: true }, minuteMs, 'Suspended', 'inProgress'],
     ['observing', { mode: 'Observe' }, minuteMs, 'Suspended', 'inProgress'],

@@ -214,9 +214,9 @@ describe('a plan and its rollout', () => {
     await rollOut(world);
     const journal = world.journal.slice(planned);
     const isSearch = ({ path }: { readonly path: string }) => path.includes('/search/jobs');
-    const { posts, looks, sweeps, counts } = plan.forecast?.requests ?? { posts: 0, looks: 0, sweeps: 0, counts: 0 };
+    const { posts, reads, sweeps, counts } = plan.forecast?.requests ?? { posts: 0, reads: 0, sweeps: 0, counts: 0 };
     expect(Math.abs(counts - journal.filter(isSearch).length)).toBeLessThanOrEqual(2);
-    expect(isWithinATenth(posts + looks + sweeps + counts, journal.length)).toBe(true);
+    expect(isWithinATenth(posts + reads + sweeps + counts, journal.length)).toBe(true);
     const [canary, rest] = plan.stages;
     expect(canary?.analysis).toMatchObject({ minRatio: 50, durationMs: 30 * minuteMs });
     const firstOfRest = world.snapshot().tasks[10]?.requestTime ?? Number.NaN;

@@ -204,7 +204,14 @@ describe('what a plan shows', () => {
           matched: 12,
           upgrades: 12,
           stages: [
-            { name: 'canary', state: 'Ahead', upgrades: 2, soakDuration: '1h', approval: 'None', afterApproval: false },
+            {
+              name: 'canary',
+              state: 'Pending',
+              upgrades: 2,
+              soakDuration: '1h',
+              approval: 'None',
+              afterApproval: false,
+            },
             { name: 'rest', approval: 'Needed', afterApproval: true },
           ],
           leftOut: [],
@@ -223,7 +230,7 @@ describe('what a plan shows', () => {
       version: before,
       timeZone: 'Europe/Berlin',
     });
-    expect(requests.total).toBe(requests.posts + requests.looks + requests.sweeps);
+    expect(requests.total).toBe(requests.posts + requests.reads + requests.sweeps);
     expect(Date.parse(endTime)).toBeGreaterThan(Date.parse(startTime) + 3_600_000);
   });
 

@@ -173,7 +173,7 @@ describe('a current rollout', () => {
     expect(found).toMatchObject({ begins: false, rolloutId: world.policy('fleet')?.status?.rollout?.id });
     expect(found.stages).toMatchObject([
       { name: 'canary', state: 'ended', counts: { updated: 2 }, approval: 'none' },
-      { name: 'rest', state: 'ahead', approval: 'needed', afterApproval: true },
+      { name: 'rest', state: 'pending', approval: 'needed', afterApproval: true },
     ]);
     const value = `${found.rolloutId}/rest`;
     world.api.patch(`${policiesPath}/fleet`, { metadata: { annotations: { [annotations.approve]: value } } });
@@ -198,8 +198,8 @@ describe('a current rollout', () => {
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ begins: true, target: beyond });
     expect(found.stages.map(({ state, upgrades }) => [state, upgrades.length])).toEqual([
-      ['ahead', 2],
-      ['ahead', 18],
+      ['pending', 2],
+      ['pending', 18],
     ]);
   });
 

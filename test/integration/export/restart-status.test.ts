@@ -108,8 +108,8 @@ describe('H1: after a restart', () => {
     exports.add();
     exports.start();
     const figures = (status: SearchExportStatus | undefined) => status?.progress;
-    const isUnderWay = () => (figures(exports.status)?.coveredPercent ?? 0) > 30;
-    expect(await exports.world.until(isUnderWay, hourMs)).toBe(true);
+    const isPartlyCovered = () => (figures(exports.status)?.coveredPercent ?? 0) > 30;
+    expect(await exports.world.until(isPartlyCovered, hourMs)).toBe(true);
     await exports.world.until(() => exports.status?.estimatedCompletionTime !== undefined, hourMs);
     const { before, told } = await restart(exports, 2 * minuteMs);
     expect(told.statuses.length).toBeGreaterThan(1);

@@ -156,12 +156,12 @@ const changes: Readonly<Record<string, Change>> = {
 const parts: Readonly<Record<string, Change>> = {
   'no stages': { to: { strategy: { maxInProgress: 2, order: 'Name' } } },
   'the first stage removed': { to: stagesTo(linux, rest) },
-  'the stage under way removed': { to: stagesTo(canary, rest) },
+  'the current stage removed': { to: stagesTo(canary, rest) },
   'stages in another order': { to: stagesTo({ ...linux }, { ...canary }, rest) },
-  'a stage more, before the one under way': {
+  'another stage before the current one': {
     to: stagesTo(canary, { ...canary, name: 'second', soakDuration: '5h' }, linux, rest),
   },
-  'a stage more, after the one under way': { to: stagesTo(canary, linux, { ...canary, name: 'later' }, rest) },
+  'another stage after the current one': { to: stagesTo(canary, linux, { ...canary, name: 'later' }, rest) },
   'a stage of a size beyond the fleet': {
     to: stagesTo(canary, { ...canary, name: 'all', size: 100_000, soakDuration: '0s' }, rest),
   },

@@ -44,8 +44,8 @@ function calendar(maintenance: Partial<Maintenance>): MaintenanceCalendar {
   return new MaintenanceCalendar({ cutoff: '0s', ...maintenance });
 }
 
-function total({ requests: { posts, looks, sweeps, counts } }: Forecast): number {
-  return posts + looks + sweeps + counts;
+function total({ requests: { posts, reads, sweeps, counts } }: Forecast): number {
+  return posts + reads + sweeps + counts;
 }
 
 function times(found: readonly { readonly startMs: number; readonly endMs: number | undefined }[]): unknown[] {

@@ -3,8 +3,8 @@ import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './stored-verdicts.ts';
 
-const underWayMs = 1_000;
-const stoppedWithinMs = 1_000 + 2 * underWayMs;
+const inFlightMs = 1_000;
+const stoppedWithinMs = 1_000 + 2 * inFlightMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
   // If two processes run the same export, neither knows the other's searches, so they may exceed the limits.
@@ -46,7 +46,7 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   const { limits, skewMs, calmAtMs } = plan;
   // A process that was frozen may send a request after the deadline.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
-  const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
+  const overMs = startMs + limits.deadlineAfterMs + skewMs + inFlightMs;
   const late = journal.filter(
     ({ operation, at }) => operation === 'createJob' && at > overMs && at < startMs + calmAtMs,
   );

@@ -43,7 +43,7 @@ describe('stages', () => {
 
   test.each<[string, DescribedSetting, readonly [StageStatus['state'], StageStatus['state']]]>([
     ['that starts', {}, ['Progressing', 'Pending']],
-    ['under way', { first: 'inProgress', header: { stages: [record()] } }, ['Progressing', 'Pending']],
+    ['in progress', { first: 'inProgress', header: { stages: [record()] } }, ['Progressing', 'Pending']],
     [
       'that soaks',
       { first: 'updated', header: { stages: [record({ updatedAtMs: epochMs })] } },

@@ -10,7 +10,7 @@ import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench
 const rolloutId = `1-${target}`;
 const tally = { number: 0, finished: 3, failed: 2 };
 const stages = [stageRecord('canary', { startedAtMs: 0, tally: { finished: 3, failed: 2 } })];
-const underWay: Partial<LedgerHeader> = { stages, tally };
+const runningHeader: Partial<LedgerHeader> = { stages, tally };
 const over: Partial<LedgerHeader> = { stages: stages.map((stage) => ({ ...stage, endedAtMs: 1 })), tally };
 const inStages = {
   strategy: {
@@ -34,7 +34,7 @@ interface ShownCollector {
 
 function settled(
   known: Entry,
-  { version = target, alive = true, header = underWay }: ShownCollector,
+  { version = target, alive = true, header = runningHeader }: ShownCollector,
   seen: ChangedInput = {},
 ) {
   // Collector 2 has not been upgraded, so the rollout cannot complete.
@@ -155,7 +155,7 @@ describe('an attempt that ends', () => {
 describe('a retry by a person', () => {
   test('ends the stop', () => {
     const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
-    const { header } = settled(endedEntry('updated', {}, counted), { header: { ...underWay, stop } }, retry);
+    const { header } = settled(endedEntry('updated', {}, counted), { header: { ...runningHeader, stop } }, retry);
     expect(header.stop).toBeUndefined();
     expect(header.handled).toEqual({ retry: rolloutId, liftedAtMs: 1 });
     expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });

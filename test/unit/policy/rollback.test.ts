@@ -28,13 +28,13 @@ function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs 
 
 const plan = (bench: PolicyBench) => planRollback(bench.memberIndex, bench.pending(), target, graceMs, () => false);
 
-type RollbackPlace = 'candidates' | 'there' | 'underWay' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
+type RollbackPlace = 'candidates' | 'there' | 'inFlight' | 'rolledBack' | 'left' | 'offline' | 'nowhere';
 
 function placeOf(bench: PolicyBench): RollbackPlace {
-  const { candidates, there, underWay, rolledBack, left, offline } = plan(bench);
+  const { candidates, there, inFlight, rolledBack, left, offline } = plan(bench);
   if (candidates.length > 0) return 'candidates';
   if (there.length > 0) return 'there';
-  if (underWay > 0) return 'underWay';
+  if (inFlight > 0) return 'inFlight';
   if (rolledBack > 0) return 'rolledBack';
   if (left.length > 0) return 'left';
   return offline > 0 ? 'offline' : 'nowhere';
@@ -53,8 +53,8 @@ describe('the state of each collector in a rollback', () => {
     ['returned to the former version without logfleet', updated(), { collectorVersion: oldVersion }, 'there'],
     ['is offline', updated(), { alive: false }, 'offline'],
     ['died there', endedEntry('died'), { alive: false }, 'offline'],
-    ['is being rolled back', openEntry({ toVersion: oldVersion }, { back: true }), {}, 'underWay'],
-    ['is still being upgraded to the target', openEntry(), { collectorVersion: oldVersion }, 'underWay'],
+    ['is being rolled back', openEntry({ toVersion: oldVersion }, { back: true }), {}, 'inFlight'],
+    ['is still being upgraded to the target', openEntry(), { collectorVersion: oldVersion }, 'inFlight'],
     ['was rolled back', backAfter('updated'), { collectorVersion: oldVersion }, 'rolledBack'],
     ['was rolled back, while lists are outdated', backAfter('updated'), {}, 'rolledBack'],
     [

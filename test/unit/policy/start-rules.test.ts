@@ -267,7 +267,7 @@ describe('for one collector', () => {
     });
 
     test('a rollback waits neither for a stage nor for the limit of a stage', () => {
-      const rollback = { candidates: [], there: [], underWay: 0, rolledBack: 0, left: [], offline: 0 };
+      const rollback = { candidates: [], there: [], inFlight: 0, rolledBack: 0, left: [], offline: 0 };
       const limited = staged([{ ...canary, maxInProgress: 0 }]);
       expect(refusalOf(first, limited)?.waitsFor).toMatch(/stage canary allows at most 0/);
       const among = { ...limited, state: { ...limited.state, rollback } };

@@ -88,7 +88,7 @@ class BudgetWorld {
   readonly #pace: { readonly minMs: number; readonly slowMs: number };
   #generation = 0;
   #jobs: JobPolls[] = [];
-  #underWay = 0;
+  #inFlight = 0;
   #wasRefused = false;
   #budget: RequestBudget;
   #keys: Record<'a' | 'b', KeyBudget>;
@@ -128,7 +128,7 @@ class BudgetWorld {
     for (const polls of this.#jobs.splice(0)) polls.stop();
     this.#done = 0;
     if (forced) this.wire.kill(lingering);
-    else while (this.#underWay > 0) await this.#pause(10);
+    else while (this.#inFlight > 0) await this.#pause(10);
     if (!forced) this.wire.kill(0);
     [this.#budget, this.#keys] = this.#process(forced);
     for (const one of this.#history.callers) void this.#work(one, 0, this.#generation);
@@ -220,11 +220,11 @@ class BudgetWorld {
   }
 
   async #send(key: 'a' | 'b', requestClass: RequestClass, slot: Slot, fate: Fate): Promise<SlotOutcome> {
-    this.#underWay++;
+    this.#inFlight++;
     try {
       return await this.wire.send(key, requestClass, slot, fate);
     } finally {
-      this.#underWay--;
+      this.#inFlight--;
     }
   }
 
