@@ -20,12 +20,6 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/** Error of the last failed read of the collector list or of the list of builds, and the time of the next attempt. */
-export interface ListingProblem {
-  readonly error: LogfleetError;
-  readonly retryAtMs: number;
-}
-
 /**
  * Minimum interval between reads of the whole collector list for idle policies, as a multiple of the duration of one
  * read (U9).
@@ -133,9 +127,8 @@ export class FleetListing {
    * Returns the error of a failed read and the time of the next attempt. Undefined if no read has failed, or if all
    * failed reads have succeeded since.
    */
-  problem(): ListingProblem | undefined {
-    for (const { error, untilMs } of Object.values(this.#failures)) if (error) return { error, retryAtMs: untilMs };
-    return undefined;
+  problem(): Pick<FailureRecord, 'error' | 'untilMs'> | undefined {
+    return Object.values(this.#failures).find(({ error }) => error !== undefined);
   }
 
   /** Repeats failed reads immediately, because a user asked for it. */

@@ -169,7 +169,8 @@ export class ScheduleRuntime {
     pausedBy: string | undefined,
   ): Found {
     const settings = this.#settings(resource, calendar);
-    const covered = this.#covered(resource);
+    // Schedule records can be lost, so the exported time ranges come from the status, too (S1).
+    const covered = union([...(this.#stored?.recorded ?? []), ...readCovered(resource.status)]);
     const runs = this.#runs(resource, settings, covered);
     const decision = decideSchedule({
       nowMs: this.#options.clock.now(),
@@ -181,14 +182,6 @@ export class ScheduleRuntime {
     });
     const absent = pausedBy === undefined ? this.#absent(runs) : [];
     return { settings, covered, runs, decision, pausedBy, create: [...absent, ...decision.create] };
-  }
-
-  /**
-   * Returns the exported time ranges. They come from the schedule records and also from the status, because records can
-   * be lost (S1).
-   */
-  #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
-    return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
   /**

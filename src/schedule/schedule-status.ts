@@ -40,7 +40,9 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
   const { generation } = resource.metadata;
   const { conditions, outageStartTime, ...figures } = before ?? {};
   const kept = { ...(conditions && { conditions }), ...(outageStartTime && { outageStartTime }) };
-  const announced = found ? announcedRuns(resource, found.decision) : [];
+  // The status announces the runs to create, so that no process creates other runs for the same time ranges (S6).
+  const { create = [] } = found?.decision ?? {};
+  const announced = create.map((span) => announcedRun(resource.metadata.name, span));
   const lagSince = found && !found.decision.isComplete ? isoTime(found.decision.coveredUntilMs) : undefined;
   return {
     ...figures,
@@ -79,14 +81,6 @@ function describe(
 
 function renderSpan({ fromMs, toMs }: TimeRange) {
   return { from: isoTime(fromMs), to: isoTime(toMs) };
-}
-
-/**
- * Returns the runs to create. The status announces them before they are created, so that no process creates other runs
- * for the same time ranges (S6).
- */
-function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly Run[] {
-  return create.map((span) => announcedRun(metadata.name, span));
 }
 
 /** Describes a run that is not in the cache yet. */

@@ -88,7 +88,7 @@ export interface ScheduleVerificationOptions {
 }
 
 /** Maximum number of concurrent reads of records and manifests. */
-const readsAtOnce = 8;
+const readsAtOnce = () => 8;
 
 /**
  * Verifies the files of a schedule. Returns undefined if the destination contains no schedule record. Throws
@@ -108,7 +108,7 @@ export async function verifySchedule(
   const manifests: Manifest[] = [];
   const matching: RunRecord[] = [];
   let done = 0;
-  await inParallel(records, atOnce, async (record) => {
+  await inParallel(records, readsAtOnce, async (record) => {
     signal.throwIfAborted();
     const found = await checkedManifest(destination, record);
     if ('kind' in found) problems.push(found);
@@ -135,10 +135,6 @@ export async function verifySchedule(
     queries: new Set(manifests.map(({ export: { query } }) => query)).size,
     byReceiptTime: manifests.filter(({ export: { byReceiptTime } }) => byReceiptTime).length,
   };
-}
-
-function atOnce(): number {
-  return readsAtOnce;
 }
 
 /** Returns the names of the schedule records with their time ranges. Adds a problem for each invalid name. */
@@ -176,7 +172,7 @@ async function readRecords(
     span.toMs > (fromMs ?? Number.NEGATIVE_INFINITY) && span.fromMs < (toMs ?? Number.POSITIVE_INFINITY);
   const records: RunRecord[] = [];
   const inRange = [...named].filter(([, span]) => wanted(span));
-  await inParallel(inRange, atOnce, async ([times, span]) => {
+  await inParallel(inRange, readsAtOnce, async ([times, span]) => {
     signal.throwIfAborted();
     const where = layout.run(times);
     const record = await unlessDamaged(readRunRecord(destination, layout, times), (message) =>

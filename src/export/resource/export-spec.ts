@@ -15,7 +15,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     name: metadata.name,
     output: {
       ...{ format, compression, fields },
-      maxPartBytes: bytesOf(maxPartSize),
+      maxPartBytes: read(maxPartSize, parseQuantity),
       // Only CSV files depend on `formulaGuard`, so this setting must not change the fingerprint of other formats.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
@@ -38,23 +38,18 @@ export function limitsOf(
   return {
     isPaused,
     parallelism: partOf(parallelism, part),
-    settleDelayMs: durationOf(spec.settleDelay),
+    settleDelayMs: read(spec.settleDelay, parseDuration),
     maxMessages: limits.maxMessages,
-    maxBytesScanned: limits.maxBytesScanned === undefined ? undefined : partOf(bytesOf(limits.maxBytesScanned), part),
+    maxBytesScanned:
+      limits.maxBytesScanned === undefined ? undefined : partOf(read(limits.maxBytesScanned, parseQuantity), part),
     deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
     ...{ incompletePolicy, proof },
   };
 }
 
-/** Parses a duration. Throws if it is invalid, because a delay of 0 could lose late rows. */
-function durationOf(text: string): number {
-  const durationMs = parseDuration(text);
-  assert(durationMs !== undefined, `${text} is not a duration`);
-  return durationMs;
-}
-
-function bytesOf(quantity: string): number {
-  const bytes = parseQuantity(quantity);
-  assert(bytes !== undefined, `${quantity} is not an amount of bytes`);
-  return bytes;
+/** Parses a duration or an amount of bytes. Throws if it is invalid, because a delay of 0 could lose late rows. */
+function read(text: string, parse: (text: string) => number | undefined): number {
+  const value = parse(text);
+  assert(value !== undefined, `${text} is neither a duration nor an amount of bytes`);
+  return value;
 }

@@ -66,11 +66,10 @@ export class MessageReader extends ResultReader {
     await this.giveUp();
     const { tools, order } = this.#options;
     const { identity } = tools.definition;
-    const before = this.#isReadInPart ? undefined : this.#filter;
-    this.#figuresBefore = before?.figures();
+    this.#figuresBefore = this.#isReadInPart ? undefined : this.#filter?.figures();
     this.#pages.beginAgain();
     this.#isReadInPart = false;
-    const writtenFromMs = mayLeave ? await this.#beginOf(end, before?.oldestMs) : undefined;
+    const writtenFromMs = mayLeave ? await this.#beginOf(end, this.#figuresBefore?.oldestMs) : undefined;
     this.#writtenFromMs = writtenFromMs;
     const duplicates = anyOrder ? new AnyOrder() : new InOrder();
     const { byReceiptTime } = identity;
@@ -83,11 +82,6 @@ export class MessageReader extends ResultReader {
   /** Receives the count of an aggregation. */
   override counts(counted: IndependentCount): void {
     this.#counted = counted;
-  }
-
-  /** True if the range of the search job begins earlier than the interval. */
-  get #isWider(): boolean {
-    return this.#range.fromMs < this.#options.order.fromMs;
   }
 
   /**
@@ -107,7 +101,8 @@ export class MessageReader extends ResultReader {
   /** Returns the start of the time range whose row count is known from a histogram or an aggregation. */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
-    const wanted = this.#isWider ? order.fromMs : undefined;
+    // The range of the search job may begin earlier than the interval.
+    const wanted = this.#range.fromMs < order.fromMs ? order.fromMs : undefined;
     if (this.#areBucketsUsed || sign === undefined || !isDone) return wanted;
     this.#areBucketsUsed = true;
     const { toMs } = order;

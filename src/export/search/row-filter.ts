@@ -88,10 +88,6 @@ export class RowFilter {
     this.#writtenSums = new SliceSums(options.sliceMs);
   }
 
-  get oldestMs(): number | undefined {
-    return this.#figures.oldestMs;
-  }
-
   /** Must be called before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;

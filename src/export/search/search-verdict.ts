@@ -10,7 +10,7 @@ import { assert } from '../../base/assert.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import { recordedSlices } from '../../destination/slice-figures.ts';
-import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
+import { type Cut, type CutSign, cutOf, type Interval } from './message-limit.ts';
 import type { RowFigures } from './row-filter.ts';
 
 /** What is known about an ended search. */
@@ -179,8 +179,9 @@ function timeText(ms: number): string {
 }
 
 function cutOfRun(run: SearchFacts): Cut {
-  const cut = cutOf(run.interval, orderOf(run));
-  return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
+  const { oldestMs, isDisordered = false } = run.figures ?? {};
+  const cut = cutOf(run.interval, { byReceiptTime: run.byReceiptTime, oldestMs, isDisordered });
+  return run.isReadInPart && !isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
 /** True if the number of received rows differs from the number that the search job reports. */
@@ -188,10 +189,6 @@ function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, ov
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
   return sign === 'timeOver' ? received < jobCount : received !== jobCount;
-}
-
-function orderOf({ byReceiptTime, figures }: SearchFacts): RowOrder {
-  return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
 }
 
 function readingOf({ sign, isSplittable, byReceiptTime }: SearchFacts, anyOrder: boolean): Verdict {

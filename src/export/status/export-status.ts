@@ -64,19 +64,13 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
     observedGeneration: resource.metadata.generation,
     ...echoOfRequest(resource),
     startTime: isoTime(startedAtMs),
-    ...(end === undefined ? {} : { completionTime: endedBefore(before, end) ?? now }),
+    // The status keeps the completion time that it already shows for this result.
+    ...(end && { completionTime: (findCondition(before?.conditions, end) && before?.completionTime) ?? now }),
     ...(definition && { timeRange: describeRange(definition), fingerprint: definition.fingerprint }),
     ...(location === undefined ? {} : { location: bounded(location, maxUrl) }),
     ...(manifest && { manifest }),
     ...describeVerdict(input, now),
   };
-}
-
-/**
- * Returns the completion time that the status already shows for the result `end`. Returns undefined if there is none.
- */
-function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
-  return findCondition(before?.conditions, end) && before?.completionTime;
 }
 
 function describeVerdict({ resource, before, health }: ExportStatusInput, now: string): ShownHealth {

@@ -186,7 +186,8 @@ function refusalOf(
   const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
   if (remaining.length > 0 && limits.maxMessages !== undefined && written + found >= limits.maxMessages)
     return { kind: 'maxMessages' };
-  return isInTrouble(input) ? { kind: 'trouble' } : undefined;
+  const { troubleUntilMs = 0, now } = input;
+  return troubleUntilMs > now.monotonicMs ? { kind: 'trouble' } : undefined;
 }
 
 /**
@@ -213,10 +214,6 @@ function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportD
 
 function writtenRows(records: readonly CommitRecord[]): number {
   return records.reduce((sum, { written }) => sum + written, 0);
-}
-
-function isInTrouble({ troubleUntilMs, now }: ExportDecideInput): boolean {
-  return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
 /** Returns why neither a search nor the planning may start; undefined if they may. */

@@ -19,7 +19,7 @@ export const scheduleMutants: readonly Mutant[] = [
   ),
   of('S1', 'the time of existing runs gets other runs', decision, '...[...gaps, ...present].map', '...[...gaps].map'),
   of('S1', 'records of former processes do not count', runtime, 'if (span) spans.push(span);', ''),
-  of('S1', 'covered time in status does not count', runtime, ', ...readCovered(status)]', ']'),
+  of('S1', 'covered time in status does not count', runtime, ', ...readCovered(resource.status)]', ']'),
   of(
     'S1',
     'complete runs are not recorded',
@@ -50,8 +50,8 @@ export const scheduleMutants: readonly Mutant[] = [
     'S6',
     'new runs are not announced',
     status,
-    'const announced = found ? announcedRuns(resource, found.decision) : [];',
-    'const announced: Run[] = []; void announcedRuns;',
+    'const announced = create.map((span) => announcedRun(resource.metadata.name, span));',
+    'const announced: Run[] = []; void create;',
     'S1:',
   ),
   of(

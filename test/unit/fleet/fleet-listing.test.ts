@@ -358,12 +358,12 @@ describe('failures', () => {
     service.failures.push(serviceError(), serviceError(), serviceError());
     listing.requestSweep(0);
     await clock.advance(10);
-    expect(listing.problem()).toMatchObject({ error: { code: 'service.internalError' }, retryAtMs: 1_010 });
+    expect(listing.problem()).toMatchObject({ error: { code: 'service.internalError' }, untilMs: 1_010 });
     expect(state.told).toBe(1);
     await clock.advance(1_010);
-    expect(listing.problem()?.retryAtMs).toBe(1_020 + 2_000);
+    expect(listing.problem()?.untilMs).toBe(1_020 + 2_000);
     await clock.advance(2_010);
-    expect(listing.problem()?.retryAtMs).toBe(3_030 + 4_000);
+    expect(listing.problem()?.untilMs).toBe(3_030 + 4_000);
     await clock.advance(5_000);
     expect(listing.problem()).toBeUndefined();
     expect(known(listing)).toHaveLength(3);
@@ -379,7 +379,7 @@ describe('failures', () => {
     service.failures.push(serviceError({ handling }));
     listing.requestSweep(0);
     await clock.advance(10);
-    expect(listing.problem()?.retryAtMs).toBe(10 + delayMs);
+    expect(listing.problem()?.untilMs).toBe(10 + delayMs);
     const calls = service.lists.length;
     await clock.advance(delayMs - 1);
     expect(service.lists).toHaveLength(calls);
@@ -397,7 +397,7 @@ describe('failures', () => {
     listing.requestBuilds(clock.monotonic());
     await clock.advance(90_000);
     expect(listing.builds()?.sentAtMs).toBeGreaterThanOrEqual(10 * 60_000);
-    expect(listing.problem()?.error.code).toBe('service.internalError');
+    expect(listing.problem()?.error?.code).toBe('service.internalError');
     service.beforeAnswer = () => {};
     await clock.advance(60_000);
     expect(listing.problem()).toBeUndefined();
@@ -419,7 +419,7 @@ describe('failures', () => {
     for (let times = 0; times < 20; times++) service.failures.push(serviceError());
     listing.requestSweep(0);
     await clock.advance(10 * 60_000);
-    expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBeLessThanOrEqual(60_000);
+    expect((listing.problem()?.untilMs as number) - clock.monotonic()).toBeLessThanOrEqual(60_000);
   });
 
   test('during a sweep do not restart it', async () => {
@@ -544,7 +544,7 @@ describe('a build that is withdrawn (U7)', () => {
     service.failures.push(serviceError());
     listing.requestSweep(clock.monotonic());
     await clock.advance(10);
-    expect((listing.problem()?.retryAtMs as number) - clock.monotonic()).toBe(1_000);
+    expect((listing.problem()?.untilMs as number) - clock.monotonic()).toBe(1_000);
   });
 });
 
