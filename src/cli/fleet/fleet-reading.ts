@@ -8,7 +8,7 @@ import { failure, type LogfleetError, mayPass } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { Collector, UpgradeService } from '../../service/collectors/upgrade-service.ts';
-import { patienceMs } from '../operator/service-reading.ts';
+import { maxFailureMs } from '../operator/service-reading.ts';
 
 export interface FleetReadingOptions {
   readonly service: UpgradeService;
@@ -57,7 +57,7 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
 
 /**
  * Resolves `read` when all collectors are listed. Rejects `read` if a user must fix an error, or if requests have
- * failed for `patienceMs`.
+ * failed for `maxFailureMs`.
  */
 function follow(
   listing: FleetListing,
@@ -70,7 +70,7 @@ function follow(
     const error = listing.problem()?.error;
     if (!error) return;
     failingSinceMs ??= clock.monotonic();
-    if (!mayPass(error) || clock.monotonic() - failingSinceMs >= patienceMs) read.reject(error);
+    if (!mayPass(error) || clock.monotonic() - failingSinceMs >= maxFailureMs) read.reject(error);
     else onTrouble(error);
   };
   listing.attend('logfleet fleet', { secret: '', resyncMs: Number.POSITIVE_INFINITY, onNews });

@@ -13,7 +13,7 @@ export interface ServiceReading extends Pick<Ports, 'clock' | 'random'> {
 }
 
 /** Maximum time in ms for which failures of the log service are retried. */
-export const patienceMs = 30_000;
+export const maxFailureMs = 30_000;
 /** Default of `--timeout`, in ms. */
 export const defaultTimeoutMs = 10 * 60_000;
 

@@ -3,7 +3,6 @@
  *
  * Planning ends at its timeout, and closes all its search jobs.
  */
-
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -21,7 +20,7 @@ import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
-import { patienceMs } from '../operator/service-reading.ts';
+import { maxFailureMs } from '../operator/service-reading.ts';
 import { holds } from '../render/condition-lines.ts';
 import { type Problem, problemOf, timedOut } from './planner.ts';
 
@@ -109,7 +108,7 @@ async function planInTime(resource: SearchExport, options: ExportPlanningOptions
         const error = asLogfleetError(thrown);
         const { handling } = error;
         if (handling.kind === 'bug') throw thrown;
-        if (handling.kind === 'stall' || clock.monotonic() - beganMs >= patienceMs) return problemOf(resource, error);
+        if (handling.kind === 'stall' || clock.monotonic() - beganMs >= maxFailureMs) return problemOf(resource, error);
         trouble = error;
         options.onTrouble?.(resource, error);
         const namedMs = handling.kind === 'retryAfter' ? handling.delayMs : 0;

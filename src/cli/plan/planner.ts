@@ -2,7 +2,6 @@
  * Plans policies with the operator's reconciler, but without write access. If time runs out, each unplanned policy in
  * `wanted` gets an error as its result.
  */
-
 import type { Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -20,7 +19,7 @@ import type { Ready, Unready } from '../../policy/gather.ts';
 import { planRollout, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import type { NextBuild } from '../../policy/rollout/target.ts';
-import { patienceMs } from '../operator/service-reading.ts';
+import { maxFailureMs } from '../operator/service-reading.ts';
 
 export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;
@@ -132,7 +131,7 @@ class Planning {
   }
 
   /**
-   * Records an error that prevents the plan of a policy. If a user must act, or if the errors have lasted `patienceMs`,
+   * Records an error that prevents the plan of a policy. If a user must act, or if the errors have lasted `maxFailureMs`,
    * returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
    */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
@@ -140,7 +139,7 @@ class Planning {
     const nowMs = this.#options.clock.monotonic();
     const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
     this.#troubles.set(name, { sinceMs, error });
-    const isOver = error.handling.kind === 'stall' || nowMs - sinceMs >= patienceMs;
+    const isOver = error.handling.kind === 'stall' || nowMs - sinceMs >= maxFailureMs;
     if (!isOver) this.#options.onTrouble?.(policy, error);
     return isOver ? problemOf(policy, error) : undefined;
   }

@@ -237,15 +237,15 @@ class RangePlanning {
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { quirks, definition } = this.#tools;
     const { clock, signal } = this.#options.jobs;
-    const patience = new AbortController();
-    const timer = clock.after(longestWaitMs, () => patience.abort());
+    const timeout = new AbortController();
+    const timer = clock.after(longestWaitMs, () => timeout.abort());
     try {
-      const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
+      const progress = await job.whenFinished(AbortSignal.any([signal, timeout.signal]));
       this.#firstTookMs = job.tookMs ?? 0;
       if (definition.identity.results === 'Messages') quirks.searched(progress);
       return true;
     } catch (error) {
-      if (!patience.signal.aborted || signal.aborted || job.end) throw error;
+      if (!timeout.signal.aborted || signal.aborted || job.end) throw error;
       return false;
     } finally {
       timer.cancel();

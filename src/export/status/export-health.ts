@@ -206,12 +206,12 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
   const isUnchangeable = wording.startedAs === 'resource' && needsAnother.has(error.code);
-  const message = isUnchangeable ? `${withoutStop(error.message)}. ${unchangeable}` : error.message;
-  return { ...stalled, reason: error.reason, message: withWholeNames(message, view?.location) };
+  const message = isUnchangeable ? `${withoutPeriod(error.message)}. ${unchangeable}` : error.message;
+  return { ...stalled, reason: error.reason, message: withFullNames(message, view?.location) };
 }
 
 /** Replaces relative file names in a message. `location` is the URL of the export's folder. */
-function withWholeNames(message: string, location: string | undefined): string {
+function withFullNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
   if (location === undefined || folder === undefined) return message;
   const place = location.startsWith('file://') ? fileURLToPath(location) : location;
@@ -345,9 +345,9 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
-      return `logfleet retries soon after this failure: ${withoutStop(error?.message ?? 'a failure')}`;
+      return `logfleet retries soon after this failure: ${withoutPeriod(error?.message ?? 'a failure')}`;
     case 'retry':
-      return `logfleet retries soon after this failure: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
+      return `logfleet retries soon after this failure: ${withoutPeriod(wait.delays[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
       return `no more searches start, because the limit ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
@@ -359,10 +359,10 @@ function waitText(wait: Wait | undefined, error: LogfleetError | undefined, word
 }
 
 function triedAgain({ message }: LogfleetError): string {
-  return `${withoutStop(message)}. logfleet retries.`;
+  return `${withoutPeriod(message)}. logfleet retries.`;
 }
 
-function withoutStop(message: string): string {
+function withoutPeriod(message: string): string {
   return message.replace(/\.$/, '');
 }
 

@@ -58,12 +58,12 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
   /** Monotonic time until which this worker leaves some segments to the workers that own them. */
-  readonly patientUntilMs: number;
+  readonly yieldsUntilMs: number;
   /**
    * Monotonic time from which this worker may replace the first worker, and compare rows with the service instead of
    * it.
    */
-  readonly standInAtMs: number;
+  readonly replacesFirstAtMs: number;
   readonly now: ExportMoment;
 }
 
@@ -147,7 +147,7 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
   const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage, unproven.length > 0);
-  const habits = { isPatient: now.monotonicMs < input.patientUntilMs, parallelism: input.limits.parallelism };
+  const habits = { yieldsToOwners: now.monotonicMs < input.yieldsUntilMs, parallelism: input.limits.parallelism };
   const turns = refusal ? [] : segmentsOfWorker(coverage.remaining, plan, input.part, habits);
   const ready = turns.filter(
     (segment) => free.includes(segment) && !delayOf(input, segment) && isSettled(input, segment),
@@ -311,7 +311,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
   if (delayed.length > 0) return { kind: 'people', delays: delayed, isRest: true };
-  return input.now.monotonicMs < input.standInAtMs ? { kind: 'workers' } : undefined;
+  return input.now.monotonicMs < input.replacesFirstAtMs ? { kind: 'workers' } : undefined;
 }
 
 /** Maximum progress that is shown until the written rows have been compared with the service, as a ratio. */
@@ -367,7 +367,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   const delays = [
     ...(troubleUntilMs === undefined ? [] : [troubleUntilMs - monotonicMs]),
     ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
-    ...(isOneOfSeveral(input) ? [input.patientUntilMs - monotonicMs, input.standInAtMs - monotonicMs] : []),
+    ...(isOneOfSeveral(input) ? [input.yieldsUntilMs - monotonicMs, input.replacesFirstAtMs - monotonicMs] : []),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
     ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),

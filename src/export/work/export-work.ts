@@ -30,7 +30,7 @@ import { NewestTexts, RunningSearches, type Search, waitingSearches } from './ru
 import { StoredExport } from './stored-export.ts';
 import { type Exporting, initialState, nextState, type WorkEvent, type WorkState } from './work-state.ts';
 import type { WorkLimits, WorkView } from './work-view.ts';
-import { patienceMs, standInAtMs, type WorkerPart } from './worker-part.ts';
+import { otherWorkersTimeoutMs, replacesFirstAtMs, type WorkerPart } from './worker-part.ts';
 
 export interface ExportWorkOptions extends ExportTools {
   /** Opens the destination without changing it. */
@@ -164,8 +164,8 @@ export class ExportWork {
       scannedBytes: this.#endedBytes,
       byReceiptTime: identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
-      patientUntilMs: othersSeenAtMs + patienceMs,
-      standInAtMs: standInAtMs(othersSeenAtMs, part),
+      yieldsUntilMs: othersSeenAtMs + otherWorkersTimeoutMs,
+      replacesFirstAtMs: replacesFirstAtMs(othersSeenAtMs, part),
     });
     return { ...this.#state, decision };
   }

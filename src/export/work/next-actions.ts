@@ -10,7 +10,7 @@ import { type ExportDecision, type ExportMoment, haltOf, type Wait } from './exp
 import type { Trouble } from './export-delays.ts';
 import type { Complete, Exporting, Loading, Planning, UnreadRecords } from './work-state.ts';
 import type { WorkLimits } from './work-view.ts';
-import { busyRereadMs, idleRereadMs, rereadMs, standInAtMs, type WorkerPart } from './worker-part.ts';
+import { busyRereadMs, idleRereadMs, replacesFirstAtMs, rereadMs, type WorkerPart } from './worker-part.ts';
 
 /** Work on an export other than searches. One step runs at a time. */
 export type Step =
@@ -154,7 +154,7 @@ export function haltNow({ limits, now, endedBytes }: WorkFacts): Wait | undefine
 
 /** Returns the time in ms until this worker may plan the export instead of the first worker; at most 0 if it may now. */
 export function standInDelayMs({ othersSeenAtMs }: Planning, { part, now }: WorkFacts): number {
-  return standInAtMs(othersSeenAtMs, part) - now.monotonicMs;
+  return replacesFirstAtMs(othersSeenAtMs, part) - now.monotonicMs;
 }
 
 /** True while this process waits for the first worker to write the plan. */

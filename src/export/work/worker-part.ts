@@ -15,13 +15,13 @@ export interface WorkerPart {
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
 /** Maximum time in ms that a worker waits for another worker that writes no new object. */
-export const patienceMs = 5 * 60_000;
+export const otherWorkersTimeoutMs = 5 * 60_000;
 /**
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
  * further worker waits five minutes longer.
  */
-export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
-  return othersSeenAtMs + index * patienceMs;
+export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
+  return othersSeenAtMs + index * otherWorkersTimeoutMs;
 }
 
 /**
@@ -49,14 +49,14 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 
 /**
  * Returns the segments that a worker may search. Its own segments come first, then segments of other workers. If
- * `isPatient` is true, each of the other workers keeps some segments. `parallelism` is the number of parallel searches
+ * `yieldsToOwners` is true, each of the other workers keeps some segments. `parallelism` is the number of parallel searches
  * of a worker.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
   plan: ExportPlan,
   part: WorkerPart,
-  { isPatient, parallelism }: { readonly isPatient: boolean; readonly parallelism: number },
+  { yieldsToOwners, parallelism }: { readonly yieldsToOwners: boolean; readonly parallelism: number },
 ): readonly Segment[] {
   if (part.workers === 1) return remaining;
   const byDistance = Array.from({ length: part.workers }, (): Segment[] => []);
@@ -64,7 +64,7 @@ export function segmentsOfWorker(
   const [own = [], ...others] = byDistance;
   return [
     ...own,
-    ...others.flatMap((segments) => segments.slice(isPatient ? leftTo(segments, parallelism) : 0).reverse()),
+    ...others.flatMap((segments) => segments.slice(yieldsToOwners ? leftTo(segments, parallelism) : 0).reverse()),
   ];
 }
 

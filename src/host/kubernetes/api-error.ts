@@ -12,7 +12,6 @@
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server named a delay, else backoff |
  * | `host.unreachable` | no answer, or an unreadable answer | backoff |
  */
-
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { asLogfleetError, failure, type Handling, LogfleetError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
@@ -71,10 +70,10 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
         'the watch cannot continue, because its resourceVersion is too old; logfleet lists the resources again',
       );
     case 429:
-      return make('host.throttled', patience(answer), 'logfleet retries later');
+      return make('host.throttled', retryHandling(answer), 'logfleet retries later');
     default:
       return status >= 500
-        ? make('host.unavailable', patience(answer), 'logfleet retries later')
+        ? make('host.unavailable', retryHandling(answer), 'logfleet retries later')
         : make('host.invalid', { kind: 'bug' }, 'the server does not accept what logfleet sent');
   }
 }
@@ -85,7 +84,7 @@ export function errorOfSilence(what: string, cause: unknown): LogfleetError {
   return failure('backoff', 'host.unreachable', message, { cause });
 }
 
-function patience(answer: KubeResponse): Handling {
+function retryHandling(answer: KubeResponse): Handling {
   const seconds = Number(answer.headers['retry-after'] ?? Number.NaN);
   if (!Number.isFinite(seconds) || seconds < 0) return { kind: 'backoff' };
   return { kind: 'retryAfter', delayMs: Math.min(seconds * 1_000, longestRetryAfterMs) };

@@ -14,7 +14,6 @@
  * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
  * - The name of each process has a random suffix, so it recognizes its own Lease even if the answer to the write was lost.
  */
-
 import { sameValue } from '../../base/canonical-text.ts';
 import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -197,8 +196,8 @@ export class LeaseElection implements Leadership {
     const { spec, sinceMs } = this.#observation;
     const holder = spec.holderIdentity ?? '';
     if (holder === '' || holder === this.#holder) return true;
-    const patienceMs = Math.max(leaseDurationMs, (spec.leaseDurationSeconds ?? 0) * 1_000);
-    return nowMs - sinceMs >= patienceMs;
+    const expiryMs = Math.max(leaseDurationMs, (spec.leaseDurationSeconds ?? 0) * 1_000);
+    return nowMs - sinceMs >= expiryMs;
   }
 
   async #write(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
  * Chooses the class of the next request: keep-alives first, then page reads (B3).
  *
  * If both wait, page reads get slightly more than half of the requests, unless the service would soon cancel a search
- * job. A request of any class that has waited longer than `patienceMs` is sent soon.
+ * job. A request of any class that has waited longer than `promotedAfterMs` is sent soon.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -19,7 +19,7 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
 /** Waiting time in ms after which a request may be sent before requests of higher priority. */
-export const patienceMs = 2_000;
+export const promotedAfterMs = 2_000;
 /**
  * Delay in ms after which a late keep-alive is sent before all other requests, because the service cancels a job after
  * 20 s without requests (section 3.1 of docs/service.md).
@@ -63,7 +63,7 @@ export class TurnOrder {
     const first = this.#min(givesWay ? heads.filter((head) => head !== poll) : heads, (head) => ranks[head.class]);
     if (!first) return undefined;
     const late = this.#min(
-      heads.filter((head) => head !== first && head !== poll && head.lateMs >= patienceMs),
+      heads.filter((head) => head !== first && head !== poll && head.lateMs >= promotedAfterMs),
       () => 0,
     );
     const outOfRank = late !== undefined && this.#inRank >= (endangered ? 3 : 1);

@@ -74,12 +74,12 @@ export const secondTryMs = 16_000;
  * Returns the time in ms after which a status request without an answer is sent again.
  * @param tries number of status requests since the last answer
  */
-export function patienceMs(tries: number): number {
-  return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;
+export function pollTimeoutMs(tries: number): number {
+  return pollTimeoutsMs[Math.max(1, tries) - 1] ?? lastPollTimeoutMs;
 }
 
-const patiences: readonly number[] = [2_000, 2_000, 4_000];
-const lastPatienceMs = 8_000;
+const pollTimeoutsMs: readonly number[] = [2_000, 2_000, 4_000];
+const lastPollTimeoutMs = 8_000;
 
 /**
  * Returns the delay in ms before the next status request.

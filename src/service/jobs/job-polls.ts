@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import type { Answer } from '../requests/call.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
-import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
+import { delayAfterFailure, firstPollMs, keepAliveMs, pollTimeoutMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
 /** Delay in ms before a status request is repeated if the service was unreachable or did not know the job. */
@@ -93,7 +93,7 @@ export class JobPolls {
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
       const nextMs = isProgressCheck ? this.#dueMs : this.#options.job.heardAtMs + secondTryMs;
-      return Math.max(nextMs, sentAtMs + patienceMs(this.#tries));
+      return Math.max(nextMs, sentAtMs + pollTimeoutMs(this.#tries));
     }
     return this.#againAtMs ?? Math.min(this.#dueMs, this.#progressAtMs);
   }

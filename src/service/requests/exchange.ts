@@ -5,7 +5,6 @@
  * Each request needs its own permission from the request budget. The permission is always given back, even if the
  * request fails (B1, L1).
  */
-
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -35,7 +34,7 @@ import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
 /** Time in ms after which an unanswered status request may be cancelled for a keep-alive (B4). */
-const pollPatienceMs = 2_000;
+const pollTimeoutMs = 2_000;
 /** Outcomes of requests that were never sent. These outcomes say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
@@ -248,7 +247,7 @@ export class Exchange {
       session?.heard(sentAtMs ?? head.headAtMs);
     };
     const stream = typeof reading === 'function' ? undefined : new AnswerStream(clock, giveUp, reading, onHead);
-    const patience = operation === 'getJob' ? this.#pollPatience(slot, giveUp) : undefined;
+    const timeout = operation === 'getJob' ? this.#pollTimeout(slot, giveUp) : undefined;
     try {
       const response = await crossing(`service.${operation}`, () =>
         withDeadline(clock, operations[operation].deadlineMs, either, (signal) =>
@@ -276,14 +275,14 @@ export class Exchange {
       else slot.finished({ kind: error instanceof TransportError ? 'broken' : 'abandoned' });
       throw this.#unanswered(call, url, error, sentAtMs, stream?.status);
     } finally {
-      patience?.cancel();
+      timeout?.cancel();
       stream?.stop();
     }
   }
 
   /** Starts the time after which the request budget may cancel an unanswered status request (B4). */
-  #pollPatience(slot: Slot, giveUp: AbortController): Timer {
-    return this.#options.clock.after(pollPatienceMs, () =>
+  #pollTimeout(slot: Slot, giveUp: AbortController): Timer {
+    return this.#options.clock.after(pollTimeoutMs, () =>
       slot.yieldTo(() => giveUp.abort(new DeadlineError('its request slot was needed'))),
     );
   }

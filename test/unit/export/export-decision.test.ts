@@ -52,8 +52,8 @@ function input(more: Partial<ExportDecideInput> = {}, limits: Partial<ExportLimi
     scannedBytes: 0,
     byReceiptTime: false,
     part: onlyWorker,
-    patientUntilMs: 0,
-    standInAtMs: 0,
+    yieldsUntilMs: 0,
+    replacesFirstAtMs: 0,
     limits: {
       isPaused: false,
       parallelism: 2,

@@ -1,5 +1,4 @@
 /** Minimal operator for tests. It runs an export on the minimal log service in toy-service.ts. */
-
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -52,7 +51,7 @@ export class ToyOperator {
     return decide({
       plan: this.#plan,
       records: [...this.#destination.values()].map(({ record }) => record),
-      ...{ verdicts: [], wantsDigest: false, part: onlyWorker, patientUntilMs: 0, standInAtMs: 0 },
+      ...{ verdicts: [], wantsDigest: false, part: onlyWorker, yieldsUntilMs: 0, replacesFirstAtMs: 0 },
       running: this.#running,
       delays: [],
       narrowed: this.#narrowed,

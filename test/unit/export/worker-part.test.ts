@@ -7,8 +7,8 @@ const plan = { boundariesMs: [0, 10, 20, 30, 40, 50, 60, 70, 80] };
 const all = segmentsOf(plan);
 const part = (index: number, workers: number): WorkerPart => ({ index, workers });
 
-function indices(of: WorkerPart, isPatient: boolean, remaining = all): readonly number[] {
-  return segmentsOfWorker(remaining, plan, of, { isPatient, parallelism: 2 }).map(({ index }) => index);
+function indices(of: WorkerPart, yieldsToOwners: boolean, remaining = all): readonly number[] {
+  return segmentsOfWorker(remaining, plan, of, { yieldsToOwners, parallelism: 2 }).map(({ index }) => index);
 }
 
 describe('the segments of a worker', () => {
@@ -18,13 +18,13 @@ describe('the segments of a worker', () => {
     ['the second worker leaves two and half of the rest to the other', part(1, 2), true, [0, 2, 4, 6, 7]],
     ['an impatient worker leaves none', part(1, 2), false, [0, 2, 4, 6, 7, 5, 3, 1]],
     ['of four workers, the third helps the fourth first', part(2, 4), false, [1, 5, 4, 0, 7, 3, 6, 2]],
-  ])('%s', (_, of, isPatient, expected) => {
-    expect(indices(of, isPatient)).toEqual(expected);
+  ])('%s', (_, of, yieldsToOwners, expected) => {
+    expect(indices(of, yieldsToOwners)).toEqual(expected);
   });
 
   test.each([1, 2, 3, 4])('cover all segments once as own segments of %i workers', (workers) => {
     const own = Array.from({ length: workers }, (_, index) =>
-      segmentsOfWorker(all, plan, part(index, workers), { isPatient: true, parallelism: all.length }),
+      segmentsOfWorker(all, plan, part(index, workers), { yieldsToOwners: true, parallelism: all.length }),
     );
     expect(
       own
@@ -62,18 +62,18 @@ describe('the decision of one of several workers', () => {
       ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
     },
     now: { wallMs: 1_000, monotonicMs: 1_000, clockBehindMs: 0 },
-    ...{ verdicts: [], wantsDigest: false, part: part(1, 2), patientUntilMs: 2_000, standInAtMs: 0 },
+    ...{ verdicts: [], wantsDigest: false, part: part(1, 2), yieldsUntilMs: 2_000, replacesFirstAtMs: 0 },
     ...more,
   });
   const records = all
     .filter(({ index }) => index !== 1 && index !== 3)
     .map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
 
-  test('waits for the others while it is patient, and decides again when it is not', () => {
+  test('first waits for the other workers, and decides again at the end of this time', () => {
     expect(decide(input({ records }))).toMatchObject({
       ...{ start: [], waitsFor: { kind: 'workers' }, requeueAfterMs: 1_000 },
     });
-    expect(decide(input({ records, patientUntilMs: 1_000 })).start.map(({ segment }) => segment)).toEqual([3, 1]);
+    expect(decide(input({ records, yieldsUntilMs: 1_000 })).start.map(({ segment }) => segment)).toEqual([3, 1]);
   });
 
   test('waits for the others before it gives up an interval of its own', () => {
@@ -86,8 +86,8 @@ describe('the decision of one of several workers', () => {
   test('leaves the digest to the first worker', () => {
     const covered = all.map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
     const given = { records: covered, wantsDigest: true };
-    expect(decide(input({ ...given, standInAtMs: 2_000 })).waitsFor).toEqual({ kind: 'workers' });
-    expect(decide(input({ ...given, standInAtMs: 2_000 })).requeueAfterMs).toBe(1_000);
-    expect(decide(input({ ...given, standInAtMs: 1_000 })).waitsFor).toBeUndefined();
+    expect(decide(input({ ...given, replacesFirstAtMs: 2_000 })).waitsFor).toEqual({ kind: 'workers' });
+    expect(decide(input({ ...given, replacesFirstAtMs: 2_000 })).requeueAfterMs).toBe(1_000);
+    expect(decide(input({ ...given, replacesFirstAtMs: 1_000 })).waitsFor).toBeUndefined();
   });
 });

@@ -213,9 +213,9 @@ class BudgetWorld {
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
-    const patience = { patienceMs: 2_000, afterMs: longestAfterPollMs };
+    const cancellation = { cancellableAfterMs: 2_000, afterMs: longestAfterPollMs };
     const poll = { class: requestClass, workMs: 500, bodyMs: 0 } as const;
-    const fate = { ...this.#fate(poll, this.#pace.slowMs, 15_000, longestAfterPollMs), patience };
+    const fate = { ...this.#fate(poll, this.#pace.slowMs, 15_000, longestAfterPollMs), cancellation };
     return isStalled ? { ...fate, workMs: 15_000 + longestAfterPollMs } : fate;
   }
 

@@ -19,9 +19,10 @@ export interface Fate {
   /** Time in ms for which the server still works on a cancelled request. */
   readonly afterMs?: number;
   /**
-   * After `patienceMs`, the budget may cancel the request. The server still works on the request for another `afterMs`.
+   * After `cancellableAfterMs`, the budget may cancel the request. The server still works on the request for another
+   * `afterMs`.
    */
-  readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
+  readonly cancellation?: { readonly cancellableAfterMs: number; readonly afterMs: number };
 }
 
 export interface WireRequest {
@@ -73,7 +74,7 @@ export class Wire {
       retryAfterMs,
       deadlineMs = Number.POSITIVE_INFINITY,
       afterMs = Number.POSITIVE_INFINITY,
-      patience,
+      cancellation,
     } = fate;
     try {
       slot.started();
@@ -109,10 +110,10 @@ export class Wire {
         resolve(how);
       };
       this.#clock.after(isLate ? deadlineMs : headMs + Math.min(bodyMs, heldUpMs), () => end(outcome));
-      if (!patience) return;
-      this.#clock.after(patience.patienceMs, () =>
+      if (!cancellation) return;
+      this.#clock.after(cancellation.cancellableAfterMs, () =>
         slot.yieldTo(() => {
-          seen.endedMs = Math.min(seen.endedMs, Math.max(arrivedMs, this.#clock.monotonic()) + patience.afterMs);
+          seen.endedMs = Math.min(seen.endedMs, Math.max(arrivedMs, this.#clock.monotonic()) + cancellation.afterMs);
           queueMicrotask(() => end({ kind: 'abandoned' }));
         }),
       );

@@ -33,7 +33,7 @@ async function crowd(count: number, gives = true) {
   return { clock, key, slots, told, granted, yieldTo, poll };
 }
 
-describe('status requests whose patience has ended', () => {
+describe('status requests that have waited for their maximum time', () => {
   test('continue while there are enough slots', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(9);
     for (let index = 0; index < 9; index++) yieldTo(index);
@@ -58,7 +58,7 @@ describe('status requests whose patience has ended', () => {
     ]);
   });
 
-  test('are cancelled at the end of their patience if keep-alives already wait', async () => {
+  test('are cancelled at the end of this time if keep-alives already wait', async () => {
     const { clock, told, granted, yieldTo, poll } = await crowd(10);
     poll();
     await clock.advance(2_000);
