@@ -4,9 +4,8 @@
  * With gzip, two chunks are compressed in parallel. This makes the file about 1 % larger, but every gzip reader can
  * read it.
  */
-import type { Transform } from 'node:stream';
-import { constants, crc32, createDeflateRaw, createZstdCompress, type DeflateRaw } from 'node:zlib';
-import { getOrAdd } from '../base/get-or-add.ts';
+import { promisify } from 'node:util';
+import { constants, crc32, createZstdCompress, deflateRaw, type ZstdCompress } from 'node:zlib';
 
 export type Compression =
   | { readonly kind: 'none' }
@@ -35,11 +34,8 @@ export function packerOf(compression: Compression): Packer {
       return unpacked;
     case 'gzip':
       return new ParallelGzip(compression.level);
-    case 'zstd': {
-      const { ZSTD_c_compressionLevel, ZSTD_c_checksumFlag } = constants;
-      const params = { [ZSTD_c_compressionLevel]: compression.level, [ZSTD_c_checksumFlag]: 1 };
-      return new StreamPacker(createZstdCompress({ params, chunkSize: 256 * 1024 }));
-    }
+    case 'zstd':
+      return new ZstdStream(compression.level);
   }
 }
 
@@ -50,15 +46,15 @@ const unpacked: Packer = {
   close: () => {},
 };
 
-/** Compresses a file with one stream of `node:zlib`. */
-class StreamPacker implements Packer {
+class ZstdStream implements Packer {
   readonly parallel = 1;
-  readonly #stream: Transform;
+  readonly #stream: ZstdCompress;
   #packed: Uint8Array[] = [];
 
-  constructor(stream: Transform) {
-    this.#stream = stream;
-    stream.on('data', (bytes: Uint8Array) => this.#packed.push(bytes)).on('error', () => {});
+  constructor(level: number) {
+    const params = { [constants.ZSTD_c_compressionLevel]: level, [constants.ZSTD_c_checksumFlag]: 1 };
+    this.#stream = createZstdCompress({ params, chunkSize: 256 * 1024 });
+    this.#stream.on('data', (bytes: Uint8Array) => this.#packed.push(bytes)).on('error', () => {});
   }
 
   pack(chunk: Uint8Array): Promise<readonly Uint8Array[]> {
@@ -116,25 +112,12 @@ class ParallelGzip implements Packer {
   close(): void {}
 }
 
-interface DeflateStream {
-  readonly zlib: DeflateRaw;
-  readonly packer: StreamPacker;
-}
-
-/** Maximum number of unused streams for each level. A stream takes half a megabyte of memory. */
-const maxIdle = 4;
-/** Compression streams that no file uses at the moment, by compression level. */
-const idleStreams = new Map<number, DeflateStream[]>();
+const deflateAll = promisify(deflateRaw);
 
 /** Compresses a chunk independently of other chunks. */
 async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8Array[]> {
-  const idle = getOrAdd(idleStreams, level, () => []);
-  const stream = idle.pop() ?? newStream(level);
-  stream.zlib.reset();
-  const packed = await stream.packer.pack(chunk);
-  if (idle.length < maxIdle) idle.push(stream);
-  else stream.packer.close();
-  return [withoutRepeatedMarkers(Buffer.concat(packed))];
+  const finishFlush = constants.Z_FULL_FLUSH;
+  return [withoutRepeatedMarkers(await deflateAll(chunk, { level, memLevel: 9, chunkSize: 128 * 1024, finishFlush }))];
 }
 
 /** Last bytes of a chunk with two flush markers (empty deflate blocks) at its end. */
@@ -146,9 +129,4 @@ function withoutRepeatedMarkers(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (bytes.subarray(0, end).subarray(-repeatedMarker.length).equals(repeatedMarker)) end -= markerBytes;
   return bytes.subarray(0, end);
-}
-
-function newStream(level: number): DeflateStream {
-  const zlib = createDeflateRaw({ level, memLevel: 9, chunkSize: 128 * 1024, flush: constants.Z_FULL_FLUSH });
-  return { zlib, packer: new StreamPacker(zlib) };
 }
