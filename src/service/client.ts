@@ -14,14 +14,13 @@ import {
 import type {
   Build,
   Collector,
-  CreateTaskOptions,
   ListCollectorsQuery,
   UpgradeService,
   UpgradeTask,
 } from './collectors/upgrade-service.ts';
 import { decodeCreatedJob } from './jobs/decode-jobs.ts';
 import { JobClient, jobsPath } from './jobs/job-client.ts';
-import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './jobs/search-service.ts';
+import type { JobOrder, OpenJob, SearchService } from './jobs/search-service.ts';
 import type { Answer, Call, CallOptions, Decode } from './requests/call.ts';
 import { Exchange, type ExchangeOptions } from './requests/exchange.ts';
 import { JobSession } from './requests/job-session.ts';
@@ -45,7 +44,7 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#areUpgradesOver = true;
   }
 
-  async createJob(order: JobOrder, options: CreateJobOptions = {}): Promise<Answer<OpenJob>> {
+  async createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>> {
     const session = new JobSession(this.#clock);
     const { value, ...answer } = await this.#exchange.perform(
       { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), session },
@@ -77,7 +76,7 @@ export class ServiceClient implements UpgradeService, SearchService {
 
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
-    options?: CreateTaskOptions,
+    options?: CallOptions,
   ): Promise<Answer<{ readonly taskId: string }>> {
     const body = renderTask(task.collectorId, task.toVersion);
     return this.#ofUpgrades({ ...options, operation: 'createTask', path: upgradesPath, body }, decodeCreatedTask);

@@ -6,7 +6,6 @@ import { type Clock, sleep } from '../../src/base/clock.ts';
 import type {
   Build,
   Collector,
-  CreateTaskOptions,
   ListCollectorsQuery,
   UpgradeService,
   UpgradeTask,
@@ -59,7 +58,7 @@ export class FakeUpgradeService implements UpgradeService {
     this.#clock = clock;
   }
 
-  createTask(task: NewTask, options: CreateTaskOptions = {}): Promise<Answer<{ readonly taskId: string }>> {
+  createTask(task: NewTask, options: CallOptions = {}): Promise<Answer<{ readonly taskId: string }>> {
     return pendingCall(this.posts, task, options);
   }
 
@@ -103,11 +102,7 @@ export class FakeUpgradeService implements UpgradeService {
 }
 
 /** Adds a call to the list. Resolves when the test answers the call. */
-function pendingCall<Asked, T>(
-  calls: PendingCall<Asked, T>[],
-  asked: Asked,
-  options: CreateTaskOptions,
-): Promise<Answer<T>> {
+function pendingCall<Asked, T>(calls: PendingCall<Asked, T>[], asked: Asked, options: CallOptions): Promise<Answer<T>> {
   return new Promise((resolve, reject) => {
     options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
     calls.push({

@@ -63,12 +63,13 @@ export class GrantedSlot implements Slot, Occupant {
     const { right, term } = this.#options;
     const departure = depart(right, term, this.#nowMs());
     lastCheck?.();
-    this.#stamp(departure.atMs);
+    this.#state = 'inFlight';
+    this.#options.limiter.stamp(this.#reservation, departure.atMs);
+    this.#options.onChange();
     return departure;
   }
 
   heard(headAtMs: number): void {
-    if (this.#state === 'granted') return;
     this.#learn(headAtMs);
     this.#options.onChange();
   }
@@ -82,9 +83,6 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If no start was recorded, the request counts as started now.
-    this.#stamp(this.#nowMs());
-    if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {
       this.#state = 'held';
       this.#abandonedAtMs = this.#nowMs();
@@ -93,10 +91,6 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   release(): void {
-    if (this.#state !== 'granted') {
-      this.finished({ kind: 'abandoned' });
-      return;
-    }
     this.#options.limiter.cancel(this.#reservation);
     this.#leave();
     this.#options.onChange();
@@ -104,13 +98,6 @@ export class GrantedSlot implements Slot, Occupant {
 
   #nowMs(): number {
     return this.#options.clock.monotonic();
-  }
-
-  #stamp(nowMs: number): void {
-    if (this.#state !== 'granted') return;
-    this.#state = 'inFlight';
-    this.#options.limiter.stamp(this.#reservation, nowMs);
-    this.#options.onChange();
   }
 
   #end(outcome: Exclude<SlotOutcome, { kind: 'abandoned' }>): void {

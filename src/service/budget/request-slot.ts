@@ -59,12 +59,12 @@ export type SlotOutcome =
  *
  * ```text
  * granted ── started ──▶ in flight ── answered, broken ──────────────▶ ended
- *    │                      └─ abandoned ──▶ held ── fixed time, or late answer ──▶ ended
+ *    │                      └─ abandoned ──▶ held ── fixed time ────▶ ended
  *    └── release ──▶ ended
  * ```
  *
- * Calls in the state `ended` have no effect. Open a connection before you ask for a permission, because other requests
- * wait while a permission is not used (B1).
+ * Call either `release` once, or `started` and later `finished`, each once. Open a connection before you ask for a
+ * permission, because other requests wait while a permission is not used (B1).
  */
 export interface Slot {
   /**
@@ -72,7 +72,7 @@ export interface Slot {
    * longer the leader (L1). The caller must then call `release` and write nothing.
    */
   started(lastCheck?: () => void): Departure;
-  /** Gives the permission back. If the request was already started, it is treated as cancelled (`abandoned`). */
+  /** Gives the permission back without a request. */
   release(): void;
   /** Reports the monotonic time in ms at which the answer began to arrive. */
   heard(headAtMs: number): void;
@@ -81,7 +81,7 @@ export interface Slot {
    * once to cancel it.
    */
   yieldTo(giveUp: () => void): void;
-  /** Reports how the request ended. */
+  /** Reports how the started request ended. */
   finished(outcome: SlotOutcome): void;
 }
 

@@ -47,11 +47,6 @@ export interface UpgradeTask {
   readonly message: string | undefined;
 }
 
-export interface CreateTaskOptions extends CallOptions {
-  /** Called right before the request is written (U2). If it throws, the request is not sent. */
-  readonly beforeSend?: () => void;
-}
-
 export interface ListCollectorsQuery {
   /**
    * Build version to which the listed collectors can be upgraded (section 4.6 of docs/service.md). Default: the latest
@@ -75,6 +70,6 @@ export interface UpgradeService {
    */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
-    options?: CreateTaskOptions,
+    options?: CallOptions,
   ): Promise<Answer<{ readonly taskId: string }>>;
 }

@@ -78,8 +78,6 @@ export interface StatusOptions extends CallOptions {
   readonly dueMs?: number;
   /** True for a request that only checks progress. Other requests may be sent before it. */
   readonly isProgressCheck?: boolean;
-  /** Called right before the request is written. If it throws, the request is not sent. */
-  readonly beforeSend?: () => void;
 }
 
 /** Range of rows to request. `limit` is at most `maxPageRows`. */
@@ -149,15 +147,10 @@ export interface OpenJob {
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
-export interface CreateJobOptions extends CallOptions {
-  /** Called right before each creation request is written. */
-  readonly beforeSend?: () => void;
-}
-
 export interface SearchService {
   /**
    * Creates a search job (section 4.1 of docs/service.md). Not repeated after a lost answer, because the created job
    * cannot be found.
    */
-  createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
+  createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>>;
 }

@@ -4,15 +4,19 @@ import type { Streaming } from './answer-stream.ts';
 import type { JobSession } from './job-session.ts';
 import type { Operation } from './operation.ts';
 
-export interface Call {
+/** Options with which callers send a request. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called right before each write of the request. If it throws, the request is not sent. */
+  readonly beforeSend?: (() => void) | undefined;
+}
+
+export interface Call extends CallOptions {
   readonly operation: Operation;
   /** Path and query of the request, `/v1/…`, without the base path of the service. */
   readonly path: string;
   /** Body of the request as JSON text. */
   readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
-  /** Called right before each write of the request. */
-  readonly beforeSend?: (() => void) | undefined;
   /** Called after a failed request if the service may have carried out the request nevertheless. */
   readonly mayHaveActed?: (() => void) | undefined;
   /** Class of the request. Default: the class of the operation. */
@@ -34,8 +38,4 @@ export interface Answer<T> {
   readonly sentAtMs: number;
   /** Time by the service's clock in ms since the epoch, rounded to seconds (E11). */
   readonly dateMs?: number | undefined;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal;
 }

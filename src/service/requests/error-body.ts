@@ -2,8 +2,7 @@
  * Reads the body of an error answer (chapter 7 of docs/service.md). The body is JSON with `code` or `errors`, an HTML
  * page of a proxy, or empty.
  */
-import { isRecord } from '../../base/record.ts';
-import { parseJson } from '../json/exact-json.ts';
+import { isRecord, recordOfJson } from '../../base/record.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
@@ -29,18 +28,10 @@ function oneLine(text: string | undefined): string | undefined {
   return line ? line.slice(0, maxMessageLength) : undefined;
 }
 
-function parse(body: Uint8Array): unknown {
-  if (body.length === 0 || body.length > maxErrorBodyBytes) return undefined;
-  try {
-    return parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 export function decodeErrorBody(body: Uint8Array): ErrorBody {
-  const outer = parse(body);
-  if (!isRecord(outer)) return nothing;
+  if (body.length > maxErrorBodyBytes) return nothing;
+  const outer = recordOfJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  if (!outer) return nothing;
   const first: unknown = Array.isArray(outer.errors) ? outer.errors[0] : undefined;
   const code = textIn(outer, 'code') ?? textIn(first, 'code');
   return {

@@ -5,9 +5,9 @@
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { ServiceClient } from '../../../../src/service/client.ts';
-import type { CreateTaskOptions } from '../../../../src/service/collectors/upgrade-service.ts';
 import { JobClient } from '../../../../src/service/jobs/job-client.ts';
 import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
+import type { CallOptions } from '../../../../src/service/requests/call.ts';
 import { Exchange, type ExchangeOptions } from '../../../../src/service/requests/exchange.ts';
 import { JobSession } from '../../../../src/service/requests/job-session.ts';
 import type { Operation } from '../../../../src/service/requests/operation.ts';
@@ -63,7 +63,7 @@ export const order: JobOrder = {
 };
 
 export const calls: {
-  readonly [O in Operation]: (harness: Harness, options?: CreateTaskOptions) => Promise<unknown>;
+  readonly [O in Operation]: (harness: Harness, options?: CallOptions) => Promise<unknown>;
 } = {
   createJob: ({ client }, options) => client.createJob(order, options),
   getJob: ({ job }, options) => job.getStatus(options),
@@ -117,7 +117,7 @@ export function settled(clock: VirtualClock, call: Promise<unknown>): Promise<un
 export async function failureOn(
   operation: Operation,
   steps: readonly TransportStep[],
-  options?: CreateTaskOptions,
+  options?: CallOptions,
 ): Promise<{ readonly error: ServiceError; readonly harness: Harness }> {
   const world = harness(steps);
   return { error: await failureOf(world, calls[operation](world, options)), harness: world };
