@@ -1,9 +1,7 @@
 /**
  * A commit record lists the data files of one searched time range (an interval) with their row counts (E6). Commit
- * records are never overwritten (E3).
- *
- * If two processes search the same interval, they use the same name for its commit record, and only one of them can
- * write it.
+ * records are never overwritten (E3). If two processes search the same interval, both use the same name for its commit
+ * record, so only one of them can write it.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -51,7 +49,8 @@ const committedFile = object({
 export type CommittedFile = Stored<typeof committedFile>;
 
 /**
- * What counted the rows to confirm that an interval is complete (E6): the search job, an aggregation or a histogram.
+ * Source of the row count that confirms that an interval is complete (E6): the search job, an aggregation or a
+ * histogram.
  */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
@@ -110,7 +109,8 @@ const recordForm = object({
   /** Number of duplicate rows (E9). They are not written. */
   duplicates: integer(),
   /**
-   * Number of rows that are left to the next search and not written, because the service cut this search short (E4).
+   * Number of received rows that are not written, because the service returned only a part of the results (E4). The
+   * next search returns these rows again.
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
@@ -119,11 +119,13 @@ const recordForm = object({
   figures: optional(figures),
   /** Message counts, sizes and times for each short period. Absent for searches by receipt time. */
   slices: optional(sliceSummary),
-  /** Weighted sums of message counts, sizes and times. Present only for searches by receipt time. */
+  /**
+   * Weighted sums of message counts, sizes and times (see slice-figures.ts). Present only for searches by receipt time.
+   */
   sliceSums: optional(weightedSums),
   /** Messages that were received more than once. Absent if there are none or too many. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the search returned rows from exactly the end of its time range, although the end is excluded (E10). */
+  /** True if the search returned rows at exactly the end of its time range, although the end is exclusive (E10). */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
@@ -218,7 +220,7 @@ function fileProblem({ name }: CommittedFile): string | undefined {
   return name.startsWith('data/') ? undefined : '/name does not lie in data/';
 }
 
-/** Returns the first contradiction between the counts in a commit record (E6). */
+/** Returns the first contradiction between the numbers in a commit record (E6). */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
   if (fromMs >= toMs)
@@ -233,7 +235,7 @@ function recordProblem(record: CommitRecord): string | undefined {
     return `the commit record lists more than ${maxRepeatedMessages} repeated messages`;
   const accounted = written + outside + duplicates + left;
   if (accounted !== received)
-    return `the commit record says that ${received} rows were received, but its written and omitted rows are ${accounted}`;
+    return `the commit record says that ${received} rows were received, but lists ${accounted} written and omitted rows`;
   if ((record.slices?.shared.length ?? 0) > 2)
     return 'the commit record lists more than two short periods that the interval shares with neighbouring intervals';
   if (incomplete) return undefined;
@@ -241,8 +243,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // If the service stores a row twice, logfleet writes the row once, but the service may count it twice. The count may
-  // therefore exceed the number of written rows by the number of duplicates.
+  // If the service stores a row twice, logfleet writes it once, but the service may count it twice. So the count may be
+  // higher than the number of written rows, at most by the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

@@ -10,9 +10,7 @@ export interface Coverage {
   readonly remaining: readonly Segment[];
   /** Commit records that contradict other commit records. They exist only if a user changed files. */
   readonly strays: readonly CommitRecord[];
-  /**
-   * Commit records that are no longer valid, because a later comparison with the service found that their rows differ.
-   */
+  /** Commit records that are no longer valid, because a later comparison with the service found other rows. */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -43,14 +41,14 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Returns the segments of the plan, and the segments that were added later to search ranges again. */
+/** Returns the segments of the plan, and the segments that were added later for repeated searches. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges that a later round covers with a new search, in order of time. */
+  /** Time ranges that a later round searches again, in order of time. */
   readonly holes: readonly TimeRange[];
 }
 

@@ -1,7 +1,6 @@
 /**
- * Stored result of one comparison (digest) of the written rows with the service's own counts (E6).
- *
- * The results are numbered from 1. Time ranges that differ are searched again in new segments.
+ * Stored result of a digest: a comparison of the written rows with the service's own counts (E6). The results are
+ * numbered from 1. Time ranges with differences are searched again in new segments.
  */
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
@@ -44,11 +43,11 @@ export type RangeFigures = Stored<typeof rangeFigures>;
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows of which the service stores several copies. logfleet writes only one copy of each row (E9). */
+/** Rows that the service stores more than once. logfleet writes each of them only once (E9). */
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of the values that differ in some short periods, although the totals of the whole time range are equal. */
+/** Names of the values that differ in some short periods, but whose totals for the whole time range are equal. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Time range in which the service's counts equal those of the written rows. */
@@ -56,11 +55,11 @@ export const provenMembers = {
   ...range,
   /** Count, size and times of the written rows. */
   figures: rangeFigures,
-  /** Names of the values, besides the number of rows, that were compared with the service. */
+  /** Names of the compared values, besides the number of rows. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if only the totals of whole intervals were compared, instead of short periods. */
+  /** True if the totals of whole intervals were compared instead of the values of short periods. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);

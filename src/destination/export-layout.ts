@@ -1,6 +1,6 @@
 /**
  * Names of an export's objects (E1). A bucket stores them below `<prefix>/<namespace>/`, a volume below
- * `<namespace>/<path>/`. An export therefore cannot write to the folder of another namespace.
+ * `<namespace>/<path>/`. So an export cannot write to the folder of another namespace.
  *
  * ```text
  * <name>/<fingerprint>/plan.json                                  first segments (E2)
@@ -15,7 +15,7 @@ import { assert } from '../base/assert.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
 
-/** Returns the folder of an export in a volume. Throws `destination.name` for an invalid name. */
+/** Returns the folder of an export in a volume. Throws `destination.name` if the name is invalid. */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }
@@ -84,12 +84,12 @@ export class ExportLayout {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
-  /** Converts a name relative to the export's folder to a name relative to the destination's root. */
+  /** Converts a name that is relative to the export's folder to a name that is relative to the destination's root. */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
 
-  /** Makes a name relative to the export's folder. */
+  /** Converts a name that is relative to the destination's root to a name that is relative to the export's folder. */
   relative(name: string): string {
     assert(this.folder === '' || name.startsWith(`${this.folder}/`), `${name} is not in ${this.folder}`);
     return this.folder === '' ? name : name.slice(this.folder.length + 1);

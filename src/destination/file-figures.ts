@@ -10,7 +10,7 @@ export interface FileFigures extends MessageFigures {
 /** Rows of a data file. */
 export interface FileContent {
   readonly rows: number;
-  /** Computes message sizes and times. For a Parquet file, `again` is called to read the file a second time. */
+  /** Computes message sizes and times. For a Parquet file, calls `again` to read the file a second time. */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 

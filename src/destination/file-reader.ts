@@ -1,5 +1,5 @@
 /**
- * Reads a data file to verify it. The reader shares no code with the encoders, so errors in an encoder are found.
+ * Reads a data file to verify it. The reader shares no code with the encoders, so it finds errors of an encoder.
  * `parquet-file.ts` reads Parquet.
  */
 import { pipeline } from 'node:stream/promises';
@@ -29,8 +29,8 @@ export async function readContent(
 }
 
 /**
- * Options that make a decompressor process each chunk before it accepts the next, because the memory of a chunk is
- * reused.
+ * With these options, a decompressor processes each chunk before it accepts the next one, because the memory of a chunk
+ * is reused.
  */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
@@ -109,7 +109,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if the text of the current CSV cell is needed. In the header, the text of every cell is needed. */
+  /** True if the text of the current CSV cell is needed. The text of every header cell is needed. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

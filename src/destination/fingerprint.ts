@@ -1,6 +1,6 @@
 /**
- * Computes a hash (fingerprint) of all settings that decide an export's rows and files. The folder of the export
- * contains this hash in its name, so exports with different settings never share a folder (E1).
+ * Computes the fingerprint: a hash of all settings that decide an export's rows and files. The name of the export's
+ * folder contains it, so exports with different settings never share a folder (E1).
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';

@@ -1,4 +1,4 @@
-/** Checks whether a manifest belongs to an export and whether its numbers match each other. */
+/** Checks whether a manifest belongs to an export, and whether the numbers in the manifest are consistent. */
 
 import { sameValue } from '../base/canonical-text.ts';
 import { isoText } from '../base/time-text.ts';
@@ -40,7 +40,7 @@ export type DifferenceKind =
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** File name, time or interval that differs. */
+  /** Place of the difference: a file name, a time or an interval. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
@@ -93,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the ranges in the manifest's field `proof` match the intervals, and have the same totals. */
+/** Returns whether the ranges in the manifest's field `proof` match the intervals and have the same totals. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

@@ -39,17 +39,14 @@ const exportManifest = object({
   /** True if no interval is incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /**
-   * Time ranges, each with the strongest check that found no rows missing (E6). They are in order of time, without
-   * gaps.
-   */
+  /** Time ranges, each with the strongest check that it has passed (E6). They are in order of time, without gaps. */
   proof: list(proofRange),
   /** Intervals in order of time, without gaps. */
   intervals: list(commitRecord),
 });
 export type Manifest = Stored<typeof exportManifest>;
 
-/** Advice for a damaged manifest. It can be removed safely, because commit records contain the same data. */
+/** Advice for a damaged manifest. Users can remove it safely, because the commit records contain the same data. */
 export const manifestAdvice =
   'restore the original export manifest, or remove it so that logfleet writes it again from the commit records';
 
@@ -80,7 +77,7 @@ export function manifestOf(
   };
 }
 
-/** Returns whether every time range was proven complete. */
+/** Returns whether every time range is proven complete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }
@@ -123,7 +120,7 @@ export async function writeManifest(
 }
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
-  const tooLarge = `the export manifest ${manifest} would list ${totals.intervals} intervals and ${totals.files} files and take ${bytes} bytes`;
+  const tooLarge = `the export manifest ${manifest} would list ${totals.intervals} intervals and ${totals.files} files in ${bytes} bytes`;
   const advice = 'divide the time range among several exports, or raise maxPartSize';
   return destinationError('tooMuch', `${tooLarge}, but the maximum is ${largestManifestBytes} bytes: ${advice}`);
 }
@@ -139,7 +136,7 @@ export function readManifest(destination: Destination, layout: ExportLayout): Pr
 }
 
 /**
- * Removes data files that no commit record lists, and returns their number. Call it only when the whole time range is
+ * Removes data files that no commit record lists, and returns their number. Call it only after the whole time range is
  * exported.
  */
 export async function removeStrays(
@@ -149,14 +146,14 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name does not have the form of logfleet's file names belongs to a user.
+  // Leaves out files of users: their names do not have the form of logfleet's file names.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** Throws `destination.damaged` if a commit record lists a file that would be removed. */
+/** Throws `destination.damaged` if a commit record lists a file that is about to be removed. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

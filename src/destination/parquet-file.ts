@@ -20,7 +20,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a whole Parquet file, but keeps only its last bytes in memory. These bytes contain the metadata (footer). */
+/** Reads a whole Parquet file, but keeps only its last bytes in memory, which contain the metadata (footer). */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];
@@ -41,7 +41,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // The file is read a second time only if it has a column for message sizes or message times.
+  // Only a file with a column for message sizes or message times is read a second time.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));
@@ -57,13 +57,13 @@ async function figuresOf(
   return sum.figures;
 }
 
-/** Parses the metadata of a Parquet file, which is in the last bytes of the file. */
+/** Parses the metadata of a Parquet file from the last bytes of the file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
     throw new Error('it does not end as a Parquet file does');
   }
   if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
-    throw new Error('its Parquet footer is larger than logfleet reads');
+    throw new Error('its Parquet footer is too large');
   }
   // Loads the Parquet library only when needed.
   const { parquetMetadata } = await import('hyparquet');
@@ -79,7 +79,7 @@ const compressors = {
   ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
 };
 
-/** Names of the size and time columns, as spelled in the file. */
+/** Returns the names of the size and time columns as the file spells them. */
 function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
   const found = figureColumns.flatMap((wanted) => {
     const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);
@@ -108,7 +108,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
     }
     offset += chunk.length;
   }
-  // The bytes between the kept ranges are zero, because the Parquet reader does not use them.
+  // The bytes between the given ranges are zero. The Parquet reader does not use them.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
     const wanted = new Uint8Array(end - start);
     for (const { startByte, endByte, content } of kept) {

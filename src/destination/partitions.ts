@@ -1,8 +1,7 @@
 /**
- * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). Query engines such
- * as DuckDB then read only the folders that they need.
- *
- * If a clock change repeats an hour, both hours use the same folder.
+ * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). This lets query
+ * engines such as DuckDB read only the folders that they need. If a clock change repeats an hour, both hours use the
+ * same folder.
  */
 import { assert } from '../base/assert.ts';
 import { hourMs } from '../base/time-units.ts';
@@ -15,7 +14,7 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Folder that the last call returned. It is reused for times from `#fromMs` to `#toMs`. */
+  /** Result of the last call, reused for times from `#fromMs` to `#toMs`. */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -41,7 +40,7 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change within this hour or day, the computed start or end is wrong. The folder is then reused only
+    // If the clocks change within this hour or day, the computed start or end is wrong. Then the folder is reused only
     // for rows with exactly this time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;

@@ -1,6 +1,6 @@
 /**
- * Stores the plan of an export: the first segments of its time range, and the columns of its files. The first plan that
- * a process writes is valid for all processes (E2).
+ * Stores the plan of an export: the first segments of its time range, and the columns of its files. All processes use
+ * the plan that was written first (E2).
  */
 import { assert } from '../base/assert.ts';
 import type { ExportLayout } from './export-layout.ts';

@@ -1,4 +1,4 @@
-/** Determines for each time range how it was checked that no rows are missing (E6). */
+/** Determines the strongest check for missing rows that each time range has passed (E6). */
 import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
   type ComparableFigure,
@@ -15,9 +15,11 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Methods by which logfleet has checked that no rows are missing, from the strongest to the weakest. */
+/** Checks for missing rows, from the strongest to the weakest. */
 export const proofLevels = [
-  /** The service counted the rows after the search, and its counts, sizes and times equal those of the written rows. */
+  /**
+   * After the search, the service counted the rows again. Its counts, sizes and times equal those of the written rows.
+   */
   'Digest',
   /** The number of written rows equals the number that an aggregation of the service counted. */
   'Count',
@@ -51,7 +53,7 @@ export function proofRangesOf(
 
 /**
  * Returns every value that the manifest's field `proof` may have. Several values are possible, because the process that
- * wrote the manifest may not have known the newest comparison results.
+ * wrote the manifest may have lacked the newest comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -119,7 +121,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals inside a time range. Empty if a boundary of the range lies inside an interval. */
+/** Returns the intervals inside a time range, or none if the range begins or ends inside an interval. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -138,7 +140,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring time ranges that were checked in the same way. */
+/** Joins neighbouring time ranges that passed the same check. */
 export function joinProven<R extends ProvenRange & { readonly level?: ProofLevel }>(
   ranges: readonly R[],
 ): readonly R[] {
@@ -164,7 +166,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether the same values of two time ranges were compared with the service in the same way. */
+/** Returns whether the comparisons of two time ranges with the service used the same values and the same method. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

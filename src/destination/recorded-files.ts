@@ -1,5 +1,5 @@
 /**
- * Checks that the files in commit records exist and have the recorded size. `verify.ts` checks the contents of the
+ * Checks that the files in commit records exist and have the recorded sizes. `verify.ts` checks the contents of the
  * files.
  */
 import { LogfleetError } from '../base/errors.ts';
@@ -57,7 +57,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Returns whether a file exists. The file itself is requested, because the store may be slow to list new files. */
+/** Returns whether a file exists. Requests the file itself, because the store may be slow to list new files. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -84,7 +84,7 @@ function brokenFiles(
   );
 }
 
-/** Returns advice that names the objects to remove, so that logfleet exports the damaged files again. */
+/** Returns advice for users: the objects to remove so that logfleet exports the damaged files again. */
 export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],

@@ -1,6 +1,6 @@
 /**
- * Records of a schedule: `start.json` contains the first start of the schedule (S2), and a file such as
- * `runs/20261122t120000z-130000z.json` names a time range that was exported (S1). Records are never removed.
+ * Records of a schedule. `start.json` contains the first time that the schedule exports (S2). A file such as
+ * `runs/20261122t120000z-130000z.json` shows that its time range was exported (S1). Records are never removed.
  */
 import type { Destination } from './store/destination.ts';
 import { folderSegments } from './store/object-name.ts';

@@ -1,6 +1,6 @@
 /**
- * Counts messages for each short period of equal length (time slice), so that the counts can be compared with the
- * service (E6). Each slice starts at a multiple of its length since the epoch.
+ * Counts messages in short periods of equal length (time slices) to compare the counts with the service (E6). Each
+ * slice starts at a multiple of its length since the epoch.
  */
 
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ const sliceFigures = object({
   /** Times (`_messagetime`) of the first and the last message in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /** Sum of the message times in ms, each counted from the start of the time slice. Absent if too large to be exact. */
+  /** Sum of the message times in ms since the start of the time slice. Absent if too large to be exact. */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -41,11 +41,14 @@ const hash = text(/^[0-9a-f]{32}$/);
 export const sliceSummary = object({
   lengthMs: integer(1),
   /**
-   * Time slices at the start and the end of the interval that extend beyond it. A neighbouring interval may have rows
-   * in the same slices.
+   * Time slices that extend beyond the start or the end of the interval. A neighbouring interval may have rows in the
+   * same slices.
    */
   shared: list(sliceFigures),
-  /** A hash for each kind of value, such as message sizes. The hash is absent if one of its values is unknown. */
+  /**
+   * A hash for each kind of value, such as message sizes. It covers the slices that are completely inside the interval.
+   * Absent if one of the values is unknown.
+   */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -67,8 +70,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = text(/^[0-9a-f]{16}$/);
 
 /**
- * Weighted sums of message counts, sizes and times, used for intervals by receipt time. They replace hashes, because
- * sums of several intervals can be added up.
+ * Weighted sums of message counts, sizes and times, for intervals by receipt time. They replace hashes, because the
+ * sums of several intervals can be added.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -200,8 +203,7 @@ export function recordedSlices(
 }
 
 /**
- * Returns the weighted sum of the values modulo 2^64, in hexadecimal. Returns an empty text if a value is not a whole
- * number.
+ * Returns the weighted sum of the values modulo 2^64 in hexadecimal, or an empty text if a value is not a whole number.
  */
 export function weightedSumOf(values: readonly (readonly [fromMs: number, value: number])[]): string {
   if (!values.every(([, value]) => Number.isSafeInteger(value))) return '';
@@ -218,8 +220,8 @@ function hexOf(sum: bigint): string {
 }
 
 /**
- * Returns the weight of a time slice: a pseudo-random odd number of 64 bits (SplitMix64). A value that is in the wrong
- * slice changes the weighted sum.
+ * Returns the weight of a time slice: a pseudo-random odd number of 64 bits (SplitMix64). Therefore, a value in the
+ * wrong slice changes the weighted sum.
  */
 function weightOf(fromMs: number): bigint {
   let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);
@@ -237,7 +239,7 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Each time slice adds its start and its value to the hashed bytes, as two doubles of 8 bytes. */
+/** Number of hashed bytes of a time slice: its start and its value, as two doubles. */
 const pairBytes = 16;
 
 /** Returns a hash of the values of one kind, such as message sizes, in all time slices. */

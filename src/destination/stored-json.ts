@@ -1,6 +1,6 @@
 /**
  * Encodes and decodes the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding rejects
- * unknown members, because other programs can write to a destination.
+ * unknown fields, because other programs can write to a destination.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -23,18 +23,18 @@ interface ValuePlace {
 /** Checks and returns a value of a stored object. Throws `destination.damaged` if it is invalid. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
-/** Decoder of a member that may be absent. */
+/** Decoder of a field that may be absent. */
 type OptionalDecoder<T> = Decoder<T> & { readonly isOptional: true };
 
 /** Type of the values that a decoder accepts. */
 export type Stored<D> = D extends Decoder<infer T> ? T : never;
 
-/** Form of an object: one decoder for each member. */
+/** Form of an object: one decoder for each field. */
 type Shape = Readonly<Record<string, Decoder<unknown>>>;
 
 type OptionalNames<S extends Shape> = { [N in keyof S]: S[N] extends OptionalDecoder<unknown> ? N : never }[keyof S];
 
-/** Object with the members of a form. */
+/** Object with the fields of a form. */
 type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, OptionalNames<S>>]: Stored<S[N]> } & {
   readonly [N in keyof S as Extract<N, OptionalNames<S>>]?: Stored<S[N]> | undefined;
 };
@@ -62,7 +62,7 @@ export class StoredKind<T extends object> {
     this.#options = options;
   }
 
-  /** Encodes a value as JSON with sorted members. */
+  /** Encodes a value as JSON with sorted fields. */
   encode(value: T): Uint8Array {
     return Buffer.from(`${canonicalLines({ kind: this.#options.kind, version: formVersion, ...value })}\n`);
   }
@@ -99,10 +99,7 @@ export class StoredKind<T extends object> {
     return content && this.decode(name, content);
   }
 
-  /**
-   * Writes the object if it does not exist, and returns the object that is then stored. After an error, the call can be
-   * repeated.
-   */
+  /** Writes the object unless it exists, and returns the stored object. After an error, the call can be repeated. */
   async settle(destination: Destination, name: string, ours: T): Promise<T> {
     const content = this.encode(ours);
     if ((await destination.create(name, content, this.#options.maxBytes)) === 'created') return ours;
@@ -165,7 +162,7 @@ export const moment: Decoder<number> = value(
 /** Decodes times in ms since the epoch. Times before 1970 are negative. */
 export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
-/** Decoder of members that are true or absent. */
+/** Decoder of fields that are true or absent. */
 export const trueOrAbsent: OptionalDecoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
 
 export function text(form?: RegExp): Decoder<string> {
@@ -204,7 +201,7 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
 
 /** Returns the advice for a damaged object. */
 function adviceOf({ advice }: StoredObject): string {
-  return advice ?? 'restore the original object, or move the folder of this export away to start the export again';
+  return advice ?? 'restore the original object, or start the export again by moving its folder away';
 }
 
 function newer(object: StoredObject, problem: string): LogfleetError {

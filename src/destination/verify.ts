@@ -1,6 +1,6 @@
 /**
- * Reads an export's files again and compares them with its manifest. Sums are computed again, and rows are counted in
- * the files.
+ * Reads an export's files again and compares them with its manifest. Counts the rows, and computes checksums and sums
+ * again.
  */
 
 import { createHash } from 'node:crypto';
@@ -34,8 +34,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Names of the values, such as sizes, that were computed again from the files. `notRecomputed` contains the names of
-   * values whose column is missing in the files.
+   * Names of the values, such as sizes, that were computed again from the files. `notRecomputed` names the values whose
+   * column is missing in the files.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -48,7 +48,9 @@ export interface VerifyProgress {
   readonly totalBytes: number;
 }
 
-/** Verifies an export. Throws `destination.absent` without a manifest, `destination.damaged` for an invalid one. */
+/**
+ * Verifies an export. Throws `destination.absent` if there is no manifest, and `destination.damaged` if it is invalid.
+ */
 export async function verifyExport(
   destination: Destination,
   layout: ExportLayout,
@@ -123,7 +125,7 @@ function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | und
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Returns the values of one kind, such as sizes, that a commit record contains. */
+/** Returns a commit record's values of one kind, such as sizes. */
 function recordedValues(
   { slices, sliceSums }: Pick<CommitRecord, 'slices' | 'sliceSums'>,
   name: SliceFigureName,
@@ -250,7 +252,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // An invalid row ended the first reading. The file is read again to its end, because the checksum covers the whole
+    // An invalid row ended the first reading. Reads the file again to its end, because the checksum covers the whole
     // file.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
@@ -260,8 +262,8 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // A Parquet file that differs from its commit record is not read a second time. Its footer could name byte ranges of
-  // any size, and these would be read into memory.
+  // A Parquet file that differs from its commit record is not read a second time, because its footer could make the
+  // reader load byte ranges of any size into memory.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }

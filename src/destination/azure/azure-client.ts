@@ -24,7 +24,7 @@ import {
 /** Maximum number of attempts of a request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/** Maximum time in ms until the store begins to answer a request. */
+/** Maximum time in ms until the store starts its answer to a request. */
 const answerTimeoutMs = 120_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;
@@ -38,7 +38,7 @@ export interface AzureConnection {
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);
-  // Reports a wrong proxy setting before the first request.
+  // Checks the proxy settings before the first request.
   agents.of(address);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
@@ -49,7 +49,7 @@ export async function connect(settings: AzureSettings, environment: Environment)
   return { container: service.getContainerClient(settings.container), close: () => agents.close() };
 }
 
-/** Reads the credentials from the environment variables of the `az` command. Undefined if they are not set. */
+/** Reads the credentials from the environment variables of the `az` command. Returns undefined if they are not set. */
 function credentialsOf({ account }: AzureSettings, environment: Environment): AzureCredentials | undefined {
   const variable = (name: string) => environment[`AZURE_STORAGE_${name}`]?.trim() || undefined;
   const text = variable('CONNECTION_STRING');

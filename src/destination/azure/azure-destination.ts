@@ -26,7 +26,10 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     this.#connection = connection;
   }
 
-  /** Reads a blob as a stream. Continues a broken download where it ended, unless the blob has changed. */
+  /**
+   * Reads a blob as a stream. If the connection breaks, continues at the first missing byte, unless the blob has
+   * changed.
+   */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
     const silence = new AbortController();
@@ -75,7 +78,10 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     }
   }
 
-  /** Removes unfinished uploads, except those whose process may still run (E15). Azure removes them after a week. */
+  /**
+   * Removes unfinished uploads, except uploads whose process may still run (E15). Azure itself removes them after a
+   * week.
+   */
   protected async abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
     let removed = 0;
     for await (const { name, properties } of this.listing(folder, this.#items(this.prefix(folder), true))) {
@@ -93,7 +99,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
     for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Azure can list a folder as a blob without content. Such blobs are skipped.
+      // Skips folders, which Azure can list as blobs without content.
       if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
     }
   }

@@ -10,7 +10,7 @@ const failureOfCode = failuresByCode({
   credentials: [
     ...['AuthenticationFailed', 'InvalidAuthenticationInfo', 'NoAuthenticationInformation'],
     ...['KeyBasedAuthenticationNotPermitted', 'PublicAccessNotPermitted'],
-    // Errors of the SDK that gets tokens.
+    // Errors of the SDK that requests tokens.
     ...['CredentialUnavailableError', 'AuthenticationError', 'AggregateAuthenticationError'],
     ...['AuthenticationRequiredError', 'ERR_INVALID_CHAR'],
   ],
@@ -24,18 +24,18 @@ const advice = {
   denied:
     'grant these credentials the role Storage Blob Data Contributor on the container (a SAS needs the permissions rwdlc), and allow this network in the firewall of the account',
   credentials:
-    'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as AZURE_STORAGE_KEY)',
+    'correct the credentials of the store in the Secret of credentialsSecretRef, or, without credentialsSecretRef, in the environment (such as AZURE_STORAGE_KEY)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'move the blob from the archive tier to an online tier so that it can be read',
 };
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
-  // Returns only the first line of the message, because the other lines only repeat the request's id and time.
+  // Returns only the first line of the message. The other lines only repeat the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 
-/** Returns a copy of the error without the request and the answer, because these contain tokens. */
+/** Returns a copy of the error without the request and the answer, which contain tokens. */
 function withoutRequest(cause: unknown): unknown {
   if (!(cause instanceof Error && 'request' in cause)) return cause;
   return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });

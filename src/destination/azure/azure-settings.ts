@@ -15,11 +15,11 @@ export interface AzureSettings {
   /** Address of the blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
   readonly endpoint?: string;
   readonly container: string;
-  /** Folder in the container that contains all files. If empty, the whole container is used. */
+  /** Folder in the container for all files. If empty, files are at the root of the container. */
   readonly root: string;
-  /** Credentials for the account. `ambient` means the credentials that Azure's SDK finds in the environment. */
+  /** Credentials for the account. With `ambient`, Azure's SDK finds the credentials in the environment. */
   readonly credentials: AzureCredentials | 'ambient';
-  /** Allows an address that begins with `http://`. */
+  /** True to allow an address that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function serviceAddress({ account, endpoint }: Pick<AzureSettings, 'accou
   return (endpoint ?? `https://${account}.blob.core.windows.net`).replace(/\/+$/, '');
 }
 
-/** Reads the credentials in a connection string. Undefined if the string contains none. */
+/** Reads the credentials in a connection string. Returns undefined if the string contains none. */
 export function credentialsOfConnectionString(text: string): AzureCredentials | undefined {
   const entries = text.split(';').map((entry) => {
     const [name = '', ...value] = entry.split('=');

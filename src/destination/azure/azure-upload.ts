@@ -1,6 +1,6 @@
 /**
- * Uploads a file to Azure Blob Storage with one request, or as blocks that a last request commits. Azure removes
- * uncommitted blocks after a week.
+ * Uploads a file to Azure Blob Storage with one request, or as blocks and a final request that commits them. Azure
+ * removes uncommitted blocks after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
@@ -83,7 +83,8 @@ function blockId(number: number): string {
 /**
  * Removes the uncommitted blocks of a blob. Returns false if the blob exists.
  *
- * Azure cannot remove blocks directly. Committing an empty blob discards them, and the empty blob is then deleted.
+ * Azure cannot remove blocks directly. Therefore, an empty blob is committed, which discards the blocks. Then the empty
+ * blob is deleted.
  */
 export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
   try {

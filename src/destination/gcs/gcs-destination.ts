@@ -25,7 +25,10 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     this.#client = new GcsClient(options);
   }
 
-  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
+  /**
+   * Reads an object as a stream. If the connection breaks, continues at the first missing byte, unless the object has
+   * changed.
+   */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const path = `${objectPath(this.options.settings.bucket, this.key(name))}?alt=media`;
     let version = '';

@@ -5,7 +5,7 @@ import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store/
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** The store refuses to remove an object, because a retention or a hold protects it. */
+/** Codes of answers that refuse to remove an object, because a retention or a hold protects it. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({
@@ -22,7 +22,7 @@ const advice = {
   denied:
     'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check retention and holds of the bucket',
   credentials:
-    'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
+    'correct the credentials of the store in the Secret of credentialsSecretRef, or, without credentialsSecretRef, in the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
   lost: 'the store has ended the upload, so logfleet writes the file again',
 };
 

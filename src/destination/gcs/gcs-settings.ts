@@ -14,13 +14,13 @@ export interface GcsCredentials {
 
 export interface GcsSettings {
   readonly bucket: string;
-  /** Folder in the bucket that contains all files. If empty, the whole bucket is used. */
+  /** Folder in the bucket for all files. If empty, files are at the root of the bucket. */
   readonly root: string;
   /** Address of the JSON API. The default is `https://storage.googleapis.com`. */
   readonly endpoint?: string;
-  /** Credentials for the bucket. `ambient` means Application Default Credentials. */
+  /** Credentials for the bucket. With `ambient`, Google's library finds them (Application Default Credentials). */
   readonly credentials: GcsCredentials | 'ambient';
-  /** Allows an address that begins with `http://`. */
+  /** True to allow an address that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
@@ -41,8 +41,8 @@ export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings)
 }
 
 /**
- * Reads the key file of a service account. Returns undefined for other credential files, which can name programs to
- * run.
+ * Reads the key file of a service account. Returns undefined for other credential files, because these can contain
+ * commands that Google's library would run.
  */
 export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
   const file = recordOfJson(text);

@@ -7,14 +7,14 @@ import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-se
 
 /** OAuth scope that allows reading, writing and removing objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/** Audience of the tokens, which is the public service. A private endpoint accepts tokens with this audience, too. */
+/** Audience of the tokens: the public service. A private endpoint also accepts tokens with this audience. */
 const audience = `${defaultEndpoint}/`;
 
 /** Returns HTTP headers with a valid access token. */
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /**
- * Prepares the authorization of later requests, but sends no request. Throws `destination.invalid` or
+ * Prepares the authorization of later requests without sending a request. Throws `destination.invalid` or
  * `destination.credentials`.
  */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
@@ -26,8 +26,8 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
 }
 
 /**
- * Returns headers with tokens that logfleet signs with the service account key, so no request to a token service is
- * needed.
+ * Returns headers with tokens that logfleet itself signs with the service account key. This needs no request to a token
+ * service.
  */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();

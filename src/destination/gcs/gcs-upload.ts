@@ -79,8 +79,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // Without an expected size, `hasMark` also returns true for an object of the wrong size. Such an object must be
-    // removed, too.
+    // Without an expected size, `hasMark` also returns true for an object of the wrong size, so that it is removed,
+    // too.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });
@@ -109,7 +109,7 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. If the store kept only some of the bytes, the others are sent again. */
+  /** Sends the next bytes of the file. If the store kept only some of them, sends the others again. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;
@@ -133,7 +133,7 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  /** Returns false if the store's answer states another size than the uploaded file has. */
+  /** Returns false if the size in the store's answer differs from the size of the uploaded file. */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
     return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;
@@ -168,15 +168,12 @@ function isGone(cause: unknown): boolean {
 function unexpected(storedBytes: number): GcsError {
   return new GcsError(
     'UploadIncomplete',
-    `the store reports ${storedBytes} stored bytes of the upload, but logfleet sent another number of bytes`,
+    `the store reports that it stored ${storedBytes} bytes of the upload, but logfleet sent a different number of bytes`,
     503,
   );
 }
 
-/**
- * Returns the error for a stored object that has the wrong size. Because of its status 409, the caller repeats the
- * upload.
- */
+/** Returns the error for a stored object of the wrong size. Its status 409 makes the caller repeat the upload. */
 function wrongSize(): GcsError {
   return new GcsError('UploadIncomplete', 'the object in the store does not have the size of the uploaded file', 409);
 }

@@ -1,8 +1,6 @@
 /**
- * Aborts unfinished multipart uploads (E15), because stores bill them.
- *
- * An upload is abandoned if its process has ended. If the process cannot be checked, the upload is abandoned after 15
- * minutes without a new part.
+ * Aborts abandoned multipart uploads (E15), because stores bill them. An upload is abandoned if its process has ended.
+ * If the process cannot be checked, the upload counts as abandoned after 15 minutes without a new part.
  */
 import {
   ListMultipartUploadsCommand,
@@ -36,7 +34,7 @@ export async function abortUploads(owner: UploadOwner, prefix: string, choice: L
   return aborted;
 }
 
-/** Lists unfinished uploads. The SDK's paginators never end with some stores. */
+/** Lists unfinished uploads. It does not use the SDK's paginators, because these never end with some stores. */
 async function* uploadsOf({ client, bucket: Bucket }: UploadOwner, Prefix: string): AsyncIterable<MultipartUpload> {
   let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
   do {

@@ -6,10 +6,10 @@ import { agentProxy } from '../store/store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
-/** Maximum number of attempts of a request. With this number, an unavailable store is reported within four minutes. */
+/** Maximum number of attempts of a request. An unavailable store is then reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms without data while a request waits for its answer. */
+/** Maximum time in ms without new data while a request waits for its answer. */
 const answerTimeoutMs = 60_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;

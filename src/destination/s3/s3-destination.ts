@@ -1,7 +1,7 @@
 /**
  * Stores files in Amazon S3 or a compatible store that supports the header `If-None-Match`.
  *
- * A store that ignores this header would overwrite existing objects. Therefore, logfleet creates its first object
+ * A store that ignores this header would overwrite existing objects. To detect this, logfleet creates its first object
  * twice, and stops if both requests succeed.
  *
  * Import this module lazily, because it loads the SDK.
@@ -46,8 +46,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted a second object of the same name, so it may have overwritten the first one. Removes the
-      // object, which may now be empty.
+      // The store accepted a second object of the same name, so it may have overwritten the first one with empty
+      // content. Removes the object.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -60,8 +60,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Creates an object unless it exists. Returns `refused` after HTTP status 412, and `found` if the connection broke
-   * but the object exists.
+   * Creates an object unless it exists. Returns `refused` if the store answered 412, and `found` if the connection
+   * broke but the object exists.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const options = { ...this.#encryption, ...this.#retention, ChecksumAlgorithm: 'SHA256' } as const;
@@ -80,7 +80,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Returns whether the object exists; false if the request fails. */
+  /** Returns whether the object exists. Returns false if the request fails. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -102,7 +102,10 @@ export class S3Destination extends ObjectStore<S3Settings> {
     });
   }
 
-  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
+  /**
+   * Reads an object as a stream. If the connection breaks, continues at the first missing byte, unless the object has
+   * changed.
+   */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;
@@ -143,7 +146,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     } while (ContinuationToken !== undefined);
   }
 
-  /** Removes an object. If the object is locked, its content stays in the store. */
+  /** Removes an object. If the object is locked, the store keeps its content. */
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {
@@ -157,7 +160,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Returns whether a retention or a legal hold locks the object; false if the request fails. */
+  /** Returns whether a retention or a legal hold locks the object. Returns false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -186,7 +189,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
-  /** Retention settings for an object that is uploaded now. The retention ends `retainUntilDays` days from now. */
+  /** Retention settings for an object that is uploaded now. */
   get #retention(): Partial<PutObjectCommandInput> {
     const { objectLock } = this.options.settings;
     if (!objectLock) return {};

@@ -12,7 +12,7 @@ const failureOfCode = failuresByCode({
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // Error for an unknown access key in versitygw, an S3-compatible store.
+    // versitygw, an S3-compatible store, reports an unknown access key with this code.
     'XAdminUserNotFound',
     // Node's error for invalid characters in an HTTP header. Only the credentials can contain such characters.
     'ERR_INVALID_CHAR',
@@ -21,7 +21,7 @@ const failureOfCode = failuresByCode({
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Codes of errors that are temporary, although their HTTP status is 400 or 403.
+  // Codes of temporary errors with HTTP status 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],
@@ -35,7 +35,7 @@ const advice = {
   denied:
     'grant these credentials the rights s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and these rights below the prefix: s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, and with objectLock also s3:PutObjectRetention and s3:GetObjectRetention',
   credentials:
-    'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as AWS_ACCESS_KEY_ID)',
+    'correct the credentials of the store in the Secret of credentialsSecretRef, or, without credentialsSecretRef, in the environment (such as AWS_ACCESS_KEY_ID)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'restore the object from its archive so that it can be read',
 };
@@ -57,7 +57,7 @@ export function httpStatus(cause: unknown): number | undefined {
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Returns whether the object or upload does not exist, although the bucket exists. */
+/** Returns whether the bucket exists, but the object or upload does not. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
 }

@@ -12,21 +12,23 @@ export interface S3Credentials {
 
 export interface S3Settings {
   readonly bucket: string;
-  /** Folder in the bucket that contains all files. If empty, the whole bucket is used. */
+  /** Folder in the bucket for all files. If empty, files are at the root of the bucket. */
   readonly root: string;
   /** Region of the bucket. The default is `us-east-1`. */
   readonly region?: string;
   /** Address of the store. The default is Amazon S3. */
   readonly endpoint?: string;
   readonly forcePathStyle?: boolean;
-  /** Credentials for the store. `ambient` means the credentials that the SDK finds in the environment. */
+  /** Credentials for the store. With `ambient`, the SDK finds the credentials in the environment. */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
   /** Storage class of data files. Other objects use the default class. */
   readonly storageClass?: string;
-  /** Retention of objects from their upload. The bucket must allow object lock. Probe files are not locked. */
+  /**
+   * Retention of objects, counted from their upload. The bucket must allow object lock. Temporary files are not locked.
+   */
   readonly objectLock?: { readonly mode: 'Governance' | 'Compliance'; readonly retainUntilDays: number };
-  /** Allows an address that begins with `http://`. */
+  /** True to allow an address that begins with `http://`. */
   readonly insecure?: boolean;
 }
 

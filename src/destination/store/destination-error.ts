@@ -20,13 +20,13 @@ const kinds = {
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** The content of a stored object is not what logfleet wrote. */
+  /** The content of a stored object differs from what logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** The object is in the store's archive and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** The export has too many data files or intervals. A user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Another process removed an upload that was still running, because the upload seemed abandoned. */
+  /** Another process removed a running upload, because it seemed abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
@@ -41,7 +41,7 @@ export function destinationError(failure: DestinationFailure, message: string, c
 export function tooLarge(name: string, bytes: string, maxBytes: number): LogfleetError {
   return destinationError(
     'damaged',
-    `the object ${name} has a size of ${bytes} bytes, but logfleet writes objects of at most ${maxBytes} bytes`,
+    `the object ${name} has ${bytes} bytes, but logfleet writes at most ${maxBytes} bytes into such an object`,
   );
 }
 
@@ -55,5 +55,5 @@ export function nameTaken(name: string): LogfleetError {
 
 /** Returns the error for an object that a user or another program has removed. logfleet never removes such objects. */
 export function disappeared(name: string, url: string): LogfleetError {
-  return destinationError('away', `${name} in ${url} existed, but has disappeared`);
+  return destinationError('away', `${name} has disappeared from ${url}, although logfleet did not remove it`);
 }

@@ -21,7 +21,7 @@ export const largestObjectBytes = 32 * 1024 * 1024;
 /** Maximum size of a manifest in bytes. logfleet keeps the whole manifest in memory. */
 export const largestManifestBytes = 128 * 1024 * 1024;
 
-/** Time in ms without new data after which an upload counts as abandoned (E15). */
+/** After this time in ms without new data, an upload counts as abandoned (E15). */
 export const longestSilenceMs = 15 * 60_000;
 
 export interface ListedObject {
@@ -29,14 +29,16 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/** Which unfinished uploads are removed: only uploads of ended processes (`ofTheDead`), or all uploads (`all`). */
+/**
+ * Choice of the unfinished uploads to remove: only uploads of ended processes (`ofTheDead`), or all uploads (`all`).
+ */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 /** Lifetime of a file. The store must not lock a `temporary` file, because the file is removed soon. */
 export type FileLifetime = 'permanent' | 'temporary';
 
 export interface Destination {
-  /** Address that users see, such as `s3://bucket/prefix` or `file:///exports/logging`. Contains no credentials. */
+  /** Address for users, such as `s3://bucket/prefix` or `file:///exports/logging`. Contains no credentials. */
   readonly url: string;
 
   /**
@@ -45,8 +47,8 @@ export interface Destination {
   read(name: string, maxBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object of this name exists. After a lost answer, a second call may return 'exists',
-   * because the first call created the object (E3).
+   * Writes a small object unless an object of this name exists. If the answer to a call was lost, the next call may
+   * return 'exists' for the object that the first call created (E3).
    */
   create(name: string, content: Uint8Array, maxBytes?: number): Promise<'created' | 'exists'>;
 
@@ -56,15 +58,13 @@ export interface Destination {
   /** Reads a file in chunks. A chunk is valid until the next one is requested. Throws `destination.absent`. */
   stream(name: string): AsyncIterable<Uint8Array>;
 
-  /**
-   * Lists the files in a folder and its subfolders. The folder's name has no trailing slash; it is empty for the root.
-   */
+  /** Lists the files in a folder and its subfolders. `folder` has no trailing slash, and is empty for the root. */
   list(folder: string): AsyncIterable<ListedObject>;
 
   /** Removes a file. Does nothing if the file does not exist or is locked. */
   remove(name: string): Promise<void>;
 
-  /** Files that the store refused to remove, because they are locked. */
+  /** Locked files that the store refused to remove. */
   readonly lockedFiles?: ReadonlySet<string>;
 
   /** Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). */

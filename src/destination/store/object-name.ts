@@ -5,7 +5,7 @@
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length in bytes of a name between two slashes, as in file systems. */
+/** Maximum length in bytes of a part between two slashes, as in file systems. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
@@ -32,7 +32,7 @@ export function keyPrefix(root: string, folder: string): string {
   return [...folderSegments(root), ...folderSegments(folder)].map((segment) => `${segment}/`).join('');
 }
 
-/** Returns the key of an object: the root and the object's name. Throws if the key is too long. */
+/** Returns the key of an object: the root followed by the object's name. Throws if the key is too long. */
 export function objectKey(root: string, name: string): string {
   nameSegments(name);
   return nameSegments(`${keyPrefix(root, '')}${name}`).join('/');

@@ -91,8 +91,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Checks whether the object exists after a failed request, because a store may close the connection when it rejects a
-   * request. Returns `exists`, or throws the error.
+   * Checks whether the object exists after a failed request: a store may reject a request by closing the connection.
+   * Returns `exists`, or throws the error.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

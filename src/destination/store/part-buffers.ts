@@ -1,6 +1,6 @@
 /** Memory for file parts that are being uploaded. All uploads of a destination share it. */
 
-/** Size of a part in bytes, the minimum in S3. S3 allows 10,000 parts, so a file has at most 48 GiB. */
+/** Size of a part in bytes: the minimum of S3. S3 allows 10,000 parts, so a file has at most 48 GiB. */
 export const partBytes = 5 * 1024 * 1024;
 
 /** Maximum number of parts that are uploaded at the same time. With three parts, the upload reaches 300 MB/s. */
@@ -20,9 +20,7 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /**
-   * Waits until the upload of another part may start. Each call of `sent` ends the wait of the oldest waiting caller.
-   */
+  /** Waits until the upload of another part may start. Each call of `sent` lets the longest waiting caller continue. */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

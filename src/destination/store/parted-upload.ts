@@ -1,6 +1,6 @@
 /**
- * Uploads a data file to an object store, in parts if the file is large. Never overwrites an object. After a lost
- * answer, a unique value in the object's metadata shows whether this upload created it.
+ * Uploads a data file to an object store, in parts if the file is large. Never overwrites an object. If the store's
+ * answer was lost, a unique value in the object's metadata shows whether this upload created the object.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from './destination.ts';
@@ -16,7 +16,7 @@ export const markName = 'logfleet-upload';
 export interface UploadRequests {
   /** Name of the object in its bucket or container. */
   readonly key: string;
-  /** Name of the object as shown to users. */
+  /** Name of the object for messages. */
   readonly shown: string;
   readonly maxParts: number;
   /** Creates the object from its whole content, unless the object exists. */
@@ -37,7 +37,7 @@ export interface UploadRequests {
   /** Returns whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the object may exist after a request to create it failed with this error. */
+  /** Returns whether the object may exist although the request to create it failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 
@@ -100,13 +100,13 @@ export class PartedUpload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // Waits for running requests, because a part that arrives after the abort would be stored and billed.
+    // Waits for running requests: a part that arrives after the abort would be stored and billed.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { key, shown } = this.#requests;
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
-      // If the answer to the last request was lost, the store may still have created the object.
+      // If the answer to the last request was lost, the store may have created the object.
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);

@@ -7,7 +7,7 @@ export function checkName(kind: string, name: string, form: RegExp, advice: stri
   if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: write ${advice}`);
 }
 
-/** Throws if the address of a store contains credentials, or if it does not use HTTPS although `insecure` is false. */
+/** Throws if the address of a store contains credentials, or if it does not use HTTPS and `insecure` is false. */
 export function checkEndpoint(endpoint: string | undefined, insecure = false): void {
   if (endpoint === undefined) return;
   const url = URL.parse(endpoint);
@@ -31,7 +31,7 @@ export function checkEndpoint(endpoint: string | undefined, insecure = false): v
 /** Throws if access tokens would be sent without encryption. */
 export function checkTokensMayGoTo(address: string): void {
   if (!address.startsWith('http://')) return;
-  const advice = 'write https://, or credentials into a Secret';
+  const advice = 'write https://, or write the credentials into a Secret';
   throw invalid(`logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`);
 }
 

@@ -11,12 +11,10 @@ export interface StoreErrorRules {
   /** HTTP status of the answer; undefined without an answer. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Meaning of HTTP statuses that this store uses in another way than other stores. */
+  /** Meanings of HTTP statuses that differ from the meanings in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
-  /**
-   * Returns the part of the error's message that users see. If this function is absent, users see the whole message.
-   */
+  /** Returns the part of the error's message that users see. Default: the whole message. */
   readonly messageOf?: (cause: Error) => string;
   /** Returns a copy of the error without secrets. */
   readonly withoutSecrets?: (cause: unknown) => unknown;
@@ -29,7 +27,7 @@ export class StoreErrors {
     this.#rules = rules;
   }
 
-  /** Returns the error for a failed action, with advice for users. `act` names the action, such as `write a/b`. */
+  /** Returns the error for a failed action, with advice for users. `act` is the action, such as `write a/b`. */
   error(act: string, cause: unknown): LogfleetError {
     if (cause instanceof LogfleetError) return cause;
     const { codeOf, advice, messageOf = ({ message }) => message, withoutSecrets = (same) => same } = this.#rules;
@@ -49,13 +47,13 @@ export class StoreErrors {
     if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
     const meaning = failureByStatus[status] ?? commonFailureByStatus[status];
     if (meaning) return meaning;
-    // Redirections are not followed, so a redirection means that the endpoint or region is wrong.
+    // logfleet follows no redirections: a redirection means that the endpoint or region is wrong.
     return status >= 300 && status < 500 ? 'invalid' : 'away';
   }
 
   /**
-   * Returns whether the error shows that an object of this name exists. Status 409 alone does not show this, because it
-   * has other causes, too.
+   * Returns whether the error means that an object of this name exists. Status 409 alone is not enough, because it has
+   * other causes, too.
    */
   isTaken(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
@@ -76,7 +74,7 @@ export class StoreErrors {
 const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Failures by HTTP status, for answers whose error code is not listed. */
+/** Failures by HTTP status, for answers with an unlisted error code. */
 const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',
@@ -105,7 +103,7 @@ export function firstCode(...values: readonly unknown[]): string {
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Certificate errors, which a retry cannot solve. */
+/** Codes of certificate errors, which a retry cannot solve. */
 export const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /** Returns the code and the message of an error for users. */

@@ -1,8 +1,7 @@
 /**
- * Identifies the process that writes a file by a token in the names of files and uploads (E15).
- *
- * The token contains a hash of the machine or container, the process id, its start and a random number. Only processes
- * on the same machine or container can be checked.
+ * Identifies the process that writes a file by a token in the names of files and uploads (E15). The token contains a
+ * hash of the machine or container, the process id, the start of the process and a random number. Only a process on the
+ * same machine or container can be checked.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
@@ -11,8 +10,8 @@ import type { Random } from '../../base/random.ts';
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
 /**
- * State of the process that writes a file. `unknown` means that the process runs elsewhere or the file name contains no
- * token.
+ * State of the process that writes a file. It is `unknown` if the process runs elsewhere, or if the file name contains
+ * no token.
  */
 export type WriterState = 'living' | 'ended' | 'unknown';
 

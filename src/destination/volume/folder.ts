@@ -1,8 +1,7 @@
 /**
- * An open folder for file operations. Replacing the folder by a symbolic link does not redirect them.
- *
- * Node has no `openat`, so paths begin with `/proc/self/fd/N` on Linux. Other systems use normal paths and lack this
- * protection.
+ * An open folder for file operations. The operations use the opened folder even if its path is replaced by a symbolic
+ * link. Node has no `openat`, so paths begin with `/proc/self/fd/N` on Linux. Other systems use normal paths and lack
+ * this protection.
  */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
@@ -12,13 +11,13 @@ import { destinationError } from '../store/destination-error.ts';
 import { diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// `O_NONBLOCK` prevents the process from hanging when the file is a named pipe.
+// With `O_NONBLOCK`, the process does not hang if the file is a named pipe.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
 const fileMode = 0o640;
 
-/** Whether `/proc/self/fd` exists. Undefined until the first folder is opened. */
+/** True if `/proc/self/fd` exists. Undefined until the first folder is opened. */
 let hasFolderPaths: Promise<boolean> | undefined;
 
 export interface FolderEntry {
@@ -39,7 +38,7 @@ export class Folder {
     this.#base = base;
   }
 
-  /** Opens a folder that a user named. It may be a symbolic link. Undefined if it does not exist. */
+  /** Opens a folder from the settings, which may be a symbolic link. Returns undefined if it does not exist. */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));

@@ -1,8 +1,7 @@
 /**
- * Names temporary files, and finds those of ended processes (E15).
- *
- * If a process cannot be checked, its file is abandoned after `silenceMs` without a change. Running processes update
- * the change time every `heartbeatMs`.
+ * Names temporary files, and finds the temporary files of ended processes (E15). If a process cannot be checked, its
+ * file counts as abandoned after `silenceMs` without a change. Running processes update the change time every
+ * `heartbeatMs`.
  */
 import type { LeftoverChoice } from '../store/destination.ts';
 import type { Writer } from '../store/writer.ts';

@@ -79,7 +79,7 @@ export class NewFile {
       if (code === 'ENOENT')
         throw destinationError(
           'lost',
-          `${path} was removed by another process while logfleet was writing it, so logfleet writes it again`,
+          `another process removed ${path} while logfleet was writing it, so logfleet writes it again`,
           cause,
         );
       if (!noLinkCodes.has(code)) throw cause;
@@ -92,7 +92,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the temporary name. The final name stays. */
+  /** Removes the temporary name, but not the final name. */
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
@@ -132,7 +132,7 @@ export class NewFile {
     return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
-  /** Updates the file's change time regularly, so that other processes see that its writer is alive. */
+  /** Updates the file's change time regularly to show other processes that its writer is alive. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#options.clock.after(heartbeatMs, () => {
       const nowSeconds = this.#options.clock.now() / 1000;

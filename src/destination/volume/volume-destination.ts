@@ -1,7 +1,6 @@
 /**
- * Stores files in a directory, such as a mounted volume. Files are flushed to disk when a call returns.
- *
- * Each call opens the folders again, so the destination works after a volume is mounted again. It does not follow
+ * Stores files in a directory, such as a mounted volume. A call returns only after its file is flushed to disk. Each
+ * call opens the folders again, so the destination still works after the volume was mounted again. It does not follow
  * symbolic links.
  */
 import type { FileHandle } from 'node:fs/promises';
@@ -28,10 +27,7 @@ import { NewFile } from './new-file.ts';
 const readBytes = 256 * 1024;
 
 interface VolumeOptions extends Pick<DestinationPorts, 'clock' | 'writer'> {
-  /**
-   * Directory of the volume. It must already exist, because a missing directory may mean that the volume is not
-   * mounted.
-   */
+  /** Directory of the volume. It must exist: a missing directory may mean that the volume is not mounted. */
   readonly directory: string;
   /** Root folder in the directory. logfleet creates it if it is missing. Empty for the directory itself. */
   readonly root: string;
@@ -171,7 +167,7 @@ interface WalkedFolder {
   readonly prefix: string;
 }
 
-/** Yields a folder and all its subfolders. Each folder is open until the next one is requested. */
+/** Yields a folder and all its subfolders. Each folder is closed when the next one is requested. */
 async function* walk(folder: Folder, prefix: string): AsyncIterable<WalkedFolder> {
   try {
     const entries = await folder.entries();
