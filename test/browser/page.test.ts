@@ -95,7 +95,7 @@ describe('the details', () => {
     await page.context().close();
   });
 
-  test('of a stage show upgrades in progress, apart from the collectors that wait', async () => {
+  test('of a stage show upgrades in progress separately from waiting collectors', async () => {
     const stage = { name: 'canary', members: 10, updated: 4, inProgress: 3, failed: 1, state: 'Progressing' as const };
     const status = { stages: [stage] };
     const own = await showPage([shownResource({ kind: 'CollectorVersionPolicy', name: 'rolling', status })]);
@@ -107,7 +107,7 @@ describe('the details', () => {
     await own.stop();
   });
 
-  test('of an export of a Kubernetes Job show the obstacle of a worker', async () => {
+  test('of an export in a Kubernetes Job show what blocks a worker', async () => {
     const obstacle = {
       reason: 'DestinationFull',
       message: 'no space left in audit',
@@ -145,7 +145,7 @@ describe('the details', () => {
   });
 });
 
-test('a browser that does not allow copies gets a message', async () => {
+test('a browser that does not allow copying shows a message', async () => {
   const { page, errors } = await openPage(browser, shown.url, 'cvp/network/edge');
   await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("denied"))');
   await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
@@ -195,7 +195,7 @@ describe('a change', () => {
     await own.stop();
   });
 
-  test('that makes the list shorter than the place of the focus leaves a row that Tab reaches', async () => {
+  test('that removes the focused row leaves another row that Tab reaches', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url);
     await page.locator('.row a').last().focus();
@@ -206,7 +206,7 @@ describe('a change', () => {
     await own.stop();
   });
 
-  test('cannot be seen after the command has ended, and the page says so', async () => {
+  test('does not appear after the command has ended, and the page reports the lost connection', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url);
     await page.getByText('Live', { exact: true }).waitFor();
@@ -241,7 +241,7 @@ describe('a list of ten thousand resources', () => {
     await page.context().close();
   });
 
-  test('shows no rows of a former filter with as many results', async () => {
+  test('shows no rows of the previous filter if it had the same number of results', async () => {
     const { page } = await openPage(browser, many.url);
     for (const team of ['team-1', 'team-2']) {
       await page.getByRole('searchbox').fill(`${team}/`);
@@ -252,7 +252,7 @@ describe('a list of ten thousand resources', () => {
     await page.context().close();
   });
 
-  test('moves the focus to a row that is still being read, so that the next key counts', async () => {
+  test('moves the focus to a row that is still being loaded, so that the next key works', async () => {
     const { page } = await openPage(browser, many.url);
     await page.locator('.row a').first().focus();
     await page.route('**/api/list*', (route) => route.abort());
@@ -271,7 +271,7 @@ describe('a list of ten thousand resources', () => {
     await page.context().close();
   });
 
-  test('is used with the keyboard alone', async () => {
+  test('can be used with the keyboard alone', async () => {
     const { page } = await openPage(browser, many.url);
     await page.getByRole('searchbox').focus();
     for (let count = 0; count < 5; count++) await page.keyboard.press('Tab');

@@ -35,7 +35,7 @@ function firstDocument(text: string): string {
 }
 
 describe('good manifests of the corpus', () => {
-  test.each(readCorpus('good'))('$file is taken, with the defaults that we fill in', async (manifest) => {
+  test.each(readCorpus('good'))('$file is accepted, and gets the same defaults as in logfleet', async (manifest) => {
     const { status, body } = await create(manifest);
     expect({ status, message: body.message }).toEqual({ status: 201, message: undefined });
     const [document] = parseManifestFile(manifest.text).documents;
@@ -54,7 +54,7 @@ describe('bad manifests of the corpus', () => {
   });
 
   test.each(manifests.filter(({ apiServer }) => !apiServer.refuses))(
-    '$file is taken, and only validate can say',
+    '$file is accepted, although validate finds a mistake',
     async (manifest) => {
       expect(await create(manifest)).toMatchObject({ status: 201 });
     },

@@ -37,7 +37,7 @@ async function writeStatus(name: string, policy: object, status: CollectorVersio
 }
 
 test.each([...Object.values(kinds), { plural: ledgerPlural }])(
-  'the API server finds the CRD of $plural established, with nothing against its schema',
+  'the CRD of $plural is established, and the API server has no objection to its schema',
   async ({ plural }) => {
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.logfleet.dev`;
     const { body } = await callApi('GET', path);
@@ -158,7 +158,7 @@ describe('a ledger', () => {
   test.each([
     ['owner', { owner: { uid: 'b' } }],
     ['shard', { shard: 'log-0' }],
-  ])('keeps its %s for good', async (what, change) => {
+  ])('refuses a change of its %s', async (what, change) => {
     expect((await create(`keeps-${what}`)).status).toBe(201);
     const patch = { contentType: 'application/merge-patch+json' };
     const { status, body } = await callApi('PATCH', objectPath('ledgers', namespace, `keeps-${what}`), change, patch);
@@ -292,7 +292,7 @@ describe('an export', () => {
       expect(body.details.causes).toHaveLength(1);
     });
 
-    test('a change back from requiresRawMessages: false is refused as well', async () => {
+    test('removing requiresRawMessages: false is refused', async () => {
       await createExport('no-raw', { requiresRawMessages: false });
       expect((await change('no-raw', { requiresRawMessages: null })).status).toBe(422);
     });
@@ -303,7 +303,7 @@ describe('an export', () => {
       ['end-of-life', { ttlSecondsAfterFinished: 86_400, incompletePolicy: 'Keep', paused: true }],
       ['credentials', { credentialsSecretRef: { name: 'another' } }],
       ['defaults', { requiresRawMessages: true, results: 'Messages', output: { format: 'NDJSON', fields: [] } }],
-    ])('in its %s can be raised and lowered again', async (name, spec) => {
+    ])('in its %s is accepted, and can be undone', async (name, spec) => {
       const before = (await createExport(name)) as { readonly spec: object };
       expect((await change(name, spec)).status).toBe(200);
       const path = `${exports}/${name}`;

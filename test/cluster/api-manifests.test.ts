@@ -27,7 +27,7 @@ function overlay(base: string, namespace: string, components: readonly string[] 
 }
 
 test.each(['cluster-wide', 'namespaced'])(
-  '%s is taken as it is, under the restricted pod security standard',
+  '%s is accepted unchanged under the restricted pod security standard',
   async (base) => {
     const namespace = await createNamespace('manifests');
     const labels = { 'pod-security.kubernetes.io/warn': 'restricted' };
@@ -86,7 +86,7 @@ function shownKustomization(file: string): string {
 test.each([
   ['the installation page', '../docs/install.md'],
   ['the component', 'export-volume/kustomization.yaml'],
-])('what %s shows has the claim in the namespace of the operator, for both bases', async (_, file) => {
+])('the kustomization in %s creates the claim in the namespace of the operator, for both bases', async (_, file) => {
   const shown = shownKustomization(join(manifests, file));
   for (const [base, namespace] of [
     ['cluster-wide', 'logfleet'],
@@ -114,7 +114,7 @@ test('samples are accepted', async () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 
-test('samples outside the first installation are accepted too', async () => {
+test('samples that the sample kustomization omits are accepted, too', async () => {
   const namespace = await createNamespace('samples');
   const folder = join(manifests, 'samples');
   const files = readdirSync(folder).filter((file) => file.startsWith('export-'));

@@ -250,7 +250,7 @@ test('values of the user replace those that the chart sets for the pods', async 
   expect({ status, groups: stdout.match(/fsGroup:/g) }).toEqual({ status: 0, groups: ['fsGroup:'] });
 });
 
-test('a claim that one node can mount makes an upgrade end the old pod first, also after another upgrade', async () => {
+test('with a claim that only one pod can use, an upgrade ends the old pod first, until the claim is changed back', async () => {
   const namespace = await createNamespace('chart');
   const strategy = async () =>
     (await callApi('GET', `/apis/apps/v1/namespaces/${namespace}/deployments/logfleet`)).body.spec.strategy;
@@ -267,7 +267,7 @@ test('a claim that one node can mount makes an upgrade end the old pod first, al
   expect(await strategy()).toMatchObject(rolling);
 });
 
-test('the notes for the image keep the values of the release, and use the defaults of a newer chart', async () => {
+test('the command in the notes keeps the values of the release, and uses new defaults of a newer chart', async () => {
   const namespace = await createNamespace('chart');
   const { stdout } = await helm(['install', 'logfleet', chart, '--namespace', namespace, '--dry-run=client'], {});
   expect(stdout).toContain(`helm upgrade logfleet CHART --namespace ${namespace} --reset-then-reuse-values`);
@@ -311,7 +311,7 @@ describe('values.schema.json', () => {
   const switches = leaves.filter(({ schema }) => schema.type === 'boolean');
 
   test.each(switches.map(({ path, schema }) => [path.join('.'), path, schema] as const))(
-    'switches objects or fields by %s',
+    'changes the rendered objects if %s changes',
     async (_, path, { examples }) => {
       expect(valueAt(defaults, path)).toBe(!examples?.[0]);
       const text = async (values: object) => JSON.stringify(comparable(await renderChart(values)));

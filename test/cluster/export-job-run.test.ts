@@ -116,7 +116,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
   await namespace.exportUntil('audit', (resource) => !isSuspended(conditionOf(resource, 'Ready')?.message));
 });
 
-test.concurrent('two workers show an obstacle and their progress, and the termination message shows the end', async ({
+test.concurrent('two workers report a problem and their progress, and the termination message reports the result', async ({
   tenant,
   namespace,
   operator,

@@ -192,13 +192,13 @@ const zones = [
   ...['US/Pacific-New', 'Canada/East-Saskatchewan', 'Etc/Unknown'],
 ].map((zone) => [zone, policy(windowOf('0 3 * * *', zone))] as const);
 
-describe.concurrent('validate and kubectl agree on the form', () => {
+describe.concurrent('validate and kubectl accept the same YAML syntax', () => {
   test.each(forms)('%s', async (_, content) => {
     expect(isRefusedByValidate(content)).toBe(await isRefusedByKubectl(content));
   });
 });
 
-describe('validate and kubectl agree on the value', () => {
+describe('validate and kubectl accept the same values', () => {
   const cases = [...scalars, ...schedules, ...zones].map(([title, content], index) => {
     return { title, name: `web-${index}`, content: content.replace('name: web', `name: web-${index}`) };
   });
@@ -218,7 +218,7 @@ describe('validate and kubectl agree on the value', () => {
   });
 });
 
-test('kubectl accepts every time zone of the list that Node can use', async () => {
+test('kubectl accepts every listed time zone that Node knows', async () => {
   const usable = [...timeZoneNames].filter((name) => timeZone(name));
   const files = chunksOf(usable, maxWindows).map((names, index) => {
     const windows = names.map((name) => `{schedule: "0 3 * * *", duration: 1h, timeZone: ${name}}`);

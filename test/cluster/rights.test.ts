@@ -305,7 +305,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
     expect(await printed()).toEqual(byName(stdout));
   });
 
-  test('manifests/namespaced, where one namespace is given', async () => {
+  test('manifests/namespaced, if one namespace is given', async () => {
     const { stdout } = await kubectl(['kustomize', join(root, 'manifests/namespaced')]);
     const text = stdout.replace(
       /(- name: LOGFLEET_NAMESPACES\n)\s+valueFrom:\n\s+fieldRef:\n\s+fieldPath: metadata.namespace\n/,

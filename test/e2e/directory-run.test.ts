@@ -84,7 +84,7 @@ describe.concurrent('a rollout', () => {
 });
 
 describe.concurrent('invalid manifests', () => {
-  test('are reported with place and remedy, and end the run with status 2', async ({ manifests, run }) => {
+  test('are reported with position and remedy, and end the run with status 2', async ({ manifests, run }) => {
     await manifests.write(
       'typing.yaml',
       'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorVersionPolicy\nmetadata: {name: a}\nspce: {}\n',
@@ -153,8 +153,12 @@ describe.concurrent('while --watch runs', () => {
   });
 });
 
-describe.concurrent('actions of a person', () => {
-  test('pause stops starts, resume continues, and both keep the manifest', async ({ tenant, manifests, run }) => {
+describe.concurrent('user actions', () => {
+  test('after pause no upgrade starts, resume continues, and neither changes the manifest', async ({
+    tenant,
+    manifests,
+    run,
+  }) => {
     await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
     const spec = { strategy: { maxInProgress: 2 } };
     await manifests.policy('production', spec);
@@ -216,7 +220,11 @@ describe.concurrent('actions of a person', () => {
     expect(resume).toBe(`${nameInHints} resume --all --dir ${manifests.path}`);
   });
 
-  test('a run shows no former state, and --watch ends with 0 after SIGTERM', async ({ tenant, manifests, run }) => {
+  test('a run does not show the state of an earlier run, and --watch ends with 0 after SIGTERM', async ({
+    tenant,
+    manifests,
+    run,
+  }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     expect((await (await run()).ended).status).toBe(0);

@@ -67,7 +67,7 @@ describe.concurrent('an export by flags', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('prints rows to stdout in order of time, after all are proven, and leaves no files', async ({
+  test('prints rows to stdout in order of time once all are proven, and leaves no files', async ({
     tenant,
     start,
     folder,
@@ -85,7 +85,7 @@ describe.concurrent('an export by flags', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('ends quietly when the reader ends', async ({ tenant, folder }) => {
+  test('ends without an error message when the reader of its output ends', async ({ tenant, folder }) => {
     const command = ['export', ...request, '-o', '-'].map((word) => `'${word}'`).join(' ');
     const env = { ...process.env, ...tenant.env, TMPDIR: folder };
     const shell = spawn('sh', ['-c', `"${process.execPath}" "${launcher}" ${command} | head -n 1`], { env });

@@ -20,7 +20,7 @@ test.concurrent('a worker exports with its share, and reports the manifest', asy
   });
 });
 
-test.concurrent('a worker reports what a person must correct, with an exit status of its own', async ({
+test.concurrent('a worker reports what a person must correct, with a separate exit status', async ({
   pods: podsOf,
 }) => {
   const pods = podsOf();

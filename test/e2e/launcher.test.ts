@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-test('reports a full disk behind standard output, without a stack', async () => {
+test('reports that standard output goes to a full disk, without a stack trace', async () => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [launcher, 'crds'], { cwd: directory, stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
@@ -86,7 +86,7 @@ test('reports a full disk behind standard output, without a stack', async () => 
   expect(await told).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; free space, .*\n$/);
 });
 
-test('continues with a full disk behind standard error', async () => {
+test('continues if standard error goes to a full disk', async () => {
   const full = openSync('/dev/full', 'w');
   const args = [launcher, 'no-such-command'];
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', full] });
@@ -100,23 +100,23 @@ async function firstLine(child: ChildProcess): Promise<string> {
   return line;
 }
 
-describe('an incomplete checkout is reported in one line', () => {
+describe('one line reports an incomplete installation:', () => {
   beforeEach(() => {
     mkdirSync(join(directory, 'bin'));
     cpSync(launcher, join(directory, 'bin/logfleet.js'));
     cpSync(join(root, 'package.json'), join(directory, 'package.json'));
   });
 
-  test('the packages', async () => {
+  test('no packages', async () => {
     const { status, stdout, stderr } = await run(process.execPath, [join(directory, 'bin/logfleet.js'), 'version']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^logfleet: its packages are not installed: run "npm ci" in .*\n$/);
   });
 
   test.each([
-    ['of which npm installed no package', [], 'npm ci'],
-    ['whose install script npm did not run', ['node'], 'npm rebuild node --ignore-scripts=false'],
-  ])('a Node that is new enough, %s', async (_, packages, mending) => {
+    ['npm did not install the package of Node', [], 'npm ci'],
+    ['npm did not run the install script of Node', ['node'], 'npm rebuild node --ignore-scripts=false'],
+  ])('an old Node, because %s', async (_, packages, mending) => {
     for (const name of ['commander', ...packages]) {
       mkdirSync(join(directory, 'node_modules', name), { recursive: true });
       cpSync(join(root, 'node_modules', name, 'package.json'), join(directory, 'node_modules', name, 'package.json'));

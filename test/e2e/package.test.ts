@@ -109,7 +109,7 @@ describe('the npm package', () => {
     expect(await inRoot({ launcher })).toEqual(await inRoot({}));
   });
 
-  test('names itself without a path in hints', async () => {
+  test('shows its name without a path in hints', async () => {
     const { status, stderr } = await installed('no-such-command');
     expect({ status, stderr }).toEqual({
       status: 2,

@@ -69,7 +69,7 @@ describe.concurrent('a rollout in stages', () => {
   });
 });
 
-test.concurrent('pause --all stops all starts in a directory, and resume --all continues (R10)', async ({
+test.concurrent('after pause --all no upgrade starts in a directory, and resume --all continues (R10)', async ({
   tenant,
   manifests,
   run,

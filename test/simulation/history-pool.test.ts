@@ -26,7 +26,7 @@ test.each([
   expect(violated[0]?.violations).toEqual([expect.stringContaining(`the history broke off: ${says}`)]);
 });
 
-test('a history that loops for ever is given up after a limit of processor time', async () => {
+test('a simulation that never ends is stopped at a limit of processor time', async () => {
   const pool = new HistoryPool({ threads: 1, worker: workerThat('while (true)'), longestProcessorMs: 100 });
   const violated = await pool.run({ seeds: countFrom(1, 4) });
   await pool.close();

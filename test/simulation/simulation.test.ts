@@ -10,7 +10,7 @@ test('twenty random simulations break no rule', { timeout: 600_000 }, async () =
   expect(violated.map((reply) => violationsTold(upgradeProgram, reply))).toEqual([]);
 });
 
-test.each([3, 61])('history %i happens again exactly', async (seed) => {
+test.each([3, 61])('simulation %i is exactly the same in a second run', async (seed) => {
   const [first, second] = [await runHistory(planHistory(seed)), await runHistory(planHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);
   expect(second.record.api).toEqual(first.record.api);

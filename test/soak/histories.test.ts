@@ -16,19 +16,19 @@ const kinds = [
   { of: 'exports', pool: exportPool, program: exportProgram },
 ];
 
-describe.each(kinds)('histories of $of', ({ pool, program }) => {
+describe.each(kinds)('simulations of $of', ({ pool, program }) => {
   test.each(seeds)('fifty from seed %i on', { timeout: 600_000 }, async (first) => {
     const violated = await pool.run({ seeds: countFrom(first, perTest) });
     expect(violated.map((reply) => violationsTold(program, reply))).toEqual([]);
   });
 });
 
-test.each(upgradeDirections)('histories of upgrades with the course %s', { timeout: 600_000 }, async (directions) => {
+test.each(upgradeDirections)('simulations of upgrades with the plan %s', { timeout: 600_000 }, async (directions) => {
   const violated = await upgradePool.run({ seeds: allSeeds(directions), directions });
   expect(violated.map((reply) => violationsTold(upgradeProgram, reply, directions))).toEqual([]);
 });
 
-test.each(directionNames)('histories of exports with the course %s', { timeout: 600_000 }, async (directions) => {
+test.each(directionNames)('simulations of exports with the plan %s', { timeout: 600_000 }, async (directions) => {
   const violated = await exportPool.run({ seeds: countFrom(2, 11), directions });
   expect(violated.map((reply) => violationsTold(exportProgram, reply, directions))).toEqual([]);
 });

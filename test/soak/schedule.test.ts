@@ -54,7 +54,7 @@ test.each([1, 2])('a year from seed %i covers every moment once', { timeout: 900
 const perTest = 100;
 const firstSeeds = Array.from({ length: 10 }, (_, index) => 4 + index * perTest);
 
-test.each(firstSeeds)('histories of schedules from seed %i on', { timeout: 900_000 }, async (first) => {
+test.each(firstSeeds)('simulations of schedules from seed %i on', { timeout: 900_000 }, async (first) => {
   expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
 });
 

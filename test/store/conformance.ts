@@ -175,20 +175,17 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   });
 
   describe('an upload of a process that was killed', () => {
-    test.each([64 * 1024, 12 * mebibyte])(
-      'after %d bytes leaves nothing to be seen, and is removed (E15)',
-      async (bytes) => {
-        await using child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
-        await child.line();
-        const hasBegun = bytes > unseenBytes;
-        if (hasBegun) await stored(1);
-        expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
-        await child.kill();
-        expect(await listed('')).toEqual([]);
-        expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
-        expect(await place.files()).toEqual([]);
-      },
-    );
+    test.each([64 * 1024, 12 * mebibyte])('after %d bytes is not visible, and is removed (E15)', async (bytes) => {
+      await using child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
+      await child.line();
+      const hasBegun = bytes > unseenBytes;
+      if (hasBegun) await stored(1);
+      expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
+      await child.kill();
+      expect(await listed('')).toEqual([]);
+      expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
+      expect(await place.files()).toEqual([]);
+    });
   });
 
   test('a process that is killed while it writes leaves only complete objects (E3)', async () => {
@@ -364,7 +361,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     await expect(pieces.next()).rejects.toMatchObject({ code: 'destination.absent' });
   });
 
-  test('has a name for people, without its keys', () => {
+  test('has an address for messages, which contains no keys', () => {
     expect(destination.url).toMatch(url);
   });
 }

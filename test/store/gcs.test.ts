@@ -185,7 +185,7 @@ test('a file that the retention of the bucket keeps is not removed again and aga
   expect(requests).toBe(1);
 });
 
-test.each([301, 302, 307, 308])('a redirection with status %d is not taken for success', async (status) => {
+test.each([301, 302, 307, 308])('a redirection with status %d does not count as success', async (status) => {
   const endpoint = await serve((request, response) => {
     void answer(request, response, status, 'moved', { location: 'https://other.example.com/' });
   });

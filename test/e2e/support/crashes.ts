@@ -44,7 +44,7 @@ export type Crash = readonly [trouble: CrashProblems, places: readonly string[]]
 
 /** Runs the test cases concurrently. List the longest cases first, so that they start first. */
 export function testCrashes(crashes: readonly Crash[]): void {
-  describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
+  describe.concurrent.each(crashes)('with the problems %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
       await equip(tenant, trouble);
       await manifests.policy('production');
@@ -62,7 +62,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
 export type Loss = readonly [trouble: CrashProblems, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {
-  describe.concurrent.each(losses)('with the troubles %j, an operator that loses answers by %j', (trouble, loss) => {
+  describe.concurrent.each(losses)('with the problems %j, an operator that loses answers by %j', (trouble, loss) => {
     test('upgrades every collector', async ({ tenant, manifests, run }) => {
       await equip(tenant, trouble, { lost: { ...loss, operations: ['createTask'], nth: [1, 3] } });
       await manifests.policy('production');

@@ -82,7 +82,7 @@ function conditionsOf(ready: Condition['status'], reason: string, ...others: rea
 
 const waitForPeople: readonly string[] = [reasons.paused, reasons.awaitingApproval, reasons.observing];
 
-describe('the table of health', () => {
+describe('the table of health states', () => {
   test.each([
     ['everything is at the target', 'True', [], reasons.allUpdated, 'Healthy', 'current'],
     ['overlapping says nothing about health', 'True', ['Overlapping'], reasons.allUpdated, 'Healthy', 'current'],
@@ -125,14 +125,14 @@ describe('the table of health', () => {
     expect(fluxVerdict(looked)).toBe('inProgress');
   });
 
-  test('a policy without any status: Argo CD takes it for progressing, and Flux waits', () => {
+  test('a policy without any status: Argo CD shows it as progressing, and Flux waits', () => {
     const { status: _, ...looked } = policy([]);
     expect(argo(looked).status).toBe('Progressing');
     expect(fluxVerdict(looked)).toBe('error');
   });
 });
 
-describe('the table of health, of exports', () => {
+describe('the table of health states of exports', () => {
   test.each([
     ['complete', 'True', ['Complete'], reasons.exported, 'Healthy', 'current'],
     ['complete, but for what is flagged', 'True', ['Complete'], reasons.exportedIncomplete, 'Healthy', 'current'],

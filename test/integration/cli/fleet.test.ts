@@ -200,7 +200,7 @@ describe('the credentials of logfleet fleet', () => {
     );
   });
 
-  test('are taken from variables if the policies of a directory are invalid, after a line about the error', async () => {
+  test('come from variables if the policies of a directory are invalid, and the error is reported', async () => {
     await writeFile(join(folder, 'web.yaml'), policy('web').replace('selector:', 'selectr:'));
     const { status, stderr } = await fleet({ flags: { dir: '.' } });
     expect(status).toBe(0);
@@ -236,7 +236,7 @@ describe('the documents of logfleet fleet', () => {
 });
 
 describe('an unreachable service', () => {
-  test('is tried for half a minute, and reported', async () => {
+  test('is retried for half a minute, and then reported', async () => {
     await expect(fleet({ isDown: true })).rejects.toThrow(expect.objectContaining({ reason: 'ServiceUnreachable' }));
   });
 

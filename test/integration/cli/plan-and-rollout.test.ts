@@ -191,7 +191,7 @@ function dayOf(wallMs: number): string {
 
 describe('a plan and its rollout', () => {
   test.each(shareOf(Object.entries(cases), 2, 0))(
-    '%s: the same members in each stage, the time within a tenth, and as many windows as it says',
+    '%s: each stage has the planned members, times differ by at most a tenth, and the windows are the planned ones',
     async (_, one) => {
       const world = worldOf(one);
       const plan = await planOf(world, one.upgradeSeconds * 1_000);

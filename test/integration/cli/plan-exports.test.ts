@@ -129,7 +129,7 @@ describe('the plan of an export', () => {
     expect(little.stdout).toContain('stops the export before its end.');
   });
 
-  test('of a round number of rows in one search is an estimate, with the bytes of the digest', async () => {
+  test('is an estimate if one search finds a round number of rows, and includes the bytes of the digest', async () => {
     const world = { logs: { ...scenario.logs, messages: 30_000 }, search: {} };
     const { stdout } = await plan(searchExport(), { scenario: world });
     expect(stdout).toMatch(/^logging\/errors: about 30,\d{3} rows$/m);
@@ -159,7 +159,7 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}at least 1,000 rows in 1 interval$/m);
   });
 
-  test.each([429, 503])('waits as long as the service asks after %d', async (code) => {
+  test.each([429, 503])('waits for the time in Retry-After after %d', async (code) => {
     const busy = { kind: 'status', status: code, operations: ['createJob'], times: 3, retryAfter: 5 } as const;
     const { status, stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { busy } } });
     expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);

@@ -110,7 +110,7 @@ describe('the manifests of a plan', () => {
   });
 });
 
-describe('the end of a plan', () => {
+describe('the exit status of a plan', () => {
   test.each([
     [[before], true, 1],
     [[before], false, 0],
@@ -155,7 +155,7 @@ describe('an unknown result has another status than changes', () => {
   });
 });
 
-describe('what a plan shows', () => {
+describe('the output of a plan', () => {
   test('as text', async () => {
     const { stdout } = await plan({ texts: [secret, policy('production', stages)], flags: { assumeUpgrade: 120_000 } });
     const [heading, canary, rest] = stdout.split('Stages:\n')[1]?.split('\n') ?? [];

@@ -124,7 +124,7 @@ describe('a plan', () => {
     expect(found).toMatchObject({ forecast: { totalMs: 0, requests: { posts: 0 } }, hindrances: [] });
   });
 
-  test('reports a wait without an end', async () => {
+  test('reports a wait whose end is unknown', async () => {
     const scenario = {
       groups: { web: { count: 4, version: before }, off: { count: 1, version: before, running: false } },
     };
@@ -180,7 +180,7 @@ describe('a current rollout', () => {
     expect((await rolloutPlan(world)).stages[1]).toMatchObject({ approval: 'given', afterApproval: false });
   });
 
-  test('has no end while a failure needs a person', async () => {
+  test('has no estimated end while a failure needs a person', async () => {
     const outcomes = [{ share: 1, end: 'fail', message: 'disk full' }] as const;
     const strategy = { ...staged.strategy, stages: [stages[0], { name: 'rest', soakDuration: '0s' }] };
     const once = { retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } } };
@@ -231,7 +231,7 @@ describe('a current rollout', () => {
   });
 });
 
-describe('trouble', () => {
+describe('a problem', () => {
   test('of the target is reported immediately', async () => {
     expect(await problem(fleet({}, { target: { version: '19.999-1' } }))).toMatchObject({
       kind: 'problem',
@@ -255,7 +255,7 @@ describe('trouble', () => {
     expect(world.clock.monotonic() - begunMs).toBeLessThan(10_000);
   });
 
-  test('that can pass is retried for a limited time', async () => {
+  test('that may pass is retried for a limited time', async () => {
     const world = fleet();
     world.addSecret('elsewhere', { baseURL: 'https://nowhere.example.com/api' });
     world.addPolicy('lost', { target: { version: target }, credentialsSecretRef: { name: 'elsewhere' } });
@@ -279,7 +279,7 @@ describe('trouble', () => {
     expect(countUpgrades(await rolloutPlan(world))).toBe(20);
   });
 
-  test('that lasts ends with the timeout', async () => {
+  test('that lasts is reported after the timeout', async () => {
     const world = fleet({ groups: { web: { count: 500, version: before } }, list: { maxLimit: 50 } });
     world.addSecret('slow', { requestsPerSecond: '0.01' });
     world.addPolicy('slow', { target: { version: target }, credentialsSecretRef: { name: 'slow' } });

@@ -85,7 +85,7 @@ describe('an export', () => {
     );
   });
 
-  test('that another process has read in part makes no statement about fields', async () => {
+  test('of which another process has read a part does not report missing fields', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({ output: { format: 'NDJSON', compression: 'None', fields: ['_raw', 'srcHost'], maxPartSize: '256Mi' } });
     const first = world.start();
@@ -277,7 +277,7 @@ describe('limits', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('a deadline fails an export that cannot read its destination, until it can', async () => {
+  test('a passed deadline fails an export that cannot read its destination, until the destination can be read', async () => {
     const world = new ExportWorld();
     let isAway = true;
     world.onOpen = (destination) => {
@@ -320,7 +320,7 @@ describe('limits', () => {
 });
 
 describe('an interval that cannot be proven', () => {
-  test('E8: fails the export until incomplete intervals are kept', async () => {
+  test('E8: fails the export, until its policy keeps incomplete intervals', async () => {
     const world = new ExportWorld({ messages: evenly(600), scenario: slow });
     world.add({ query: '* | limit 500' });
     world.start();
@@ -341,7 +341,7 @@ describe('an interval that cannot be proven', () => {
     });
   });
 
-  test('and was kept does not count for an export that keeps no incomplete intervals, until its policy changes or it starts again', async () => {
+  test('and was kept is not accepted by an export that keeps no incomplete intervals, until its policy changes or it starts again', async () => {
     const world = new ExportWorld({ messages: evenly(600), scenario: slow });
     world.add({ query: '* | limit 500', incompletePolicy: 'Keep' });
     const removedAndMadeAgain = async () => {
@@ -603,7 +603,7 @@ describe('metrics', () => {
 });
 
 describe('the TTL of a finished resource', () => {
-  test('removes the resource when it has passed, and keeps its files', async () => {
+  test('removes the resource when the TTL has passed, and keeps its files', async () => {
     const world = new ExportWorld();
     world.add({ ttlSecondsAfterFinished: 600 });
     world.start();
@@ -615,7 +615,7 @@ describe('the TTL of a finished resource', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('does not remove the resource if it is extended before', async () => {
+  test('does not remove the resource if the TTL is extended before', async () => {
     const world = new ExportWorld();
     world.add({ ttlSecondsAfterFinished: 600 });
     world.start();

@@ -114,7 +114,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.jobsCreated).toBe(2);
   });
 
-  test('shows the progress of its workers, and nothing of a former Job', async () => {
+  test('shows the progress of its workers, but not the progress of a former Job', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
     world.start();
@@ -382,7 +382,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(5);
   });
 
-  test('B8: a new leader whose watch is late knows all Jobs before its first request', async () => {
+  test('B8: a new leader with a late watch reads all Jobs before its first request', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     const { api } = world.world;
     api.onWatchEvent = ({ client, event: { collection } }) =>
@@ -403,7 +403,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });
 
-  test('B8: a leader that cannot list the Jobs is not ready, and starts when it can', async () => {
+  test('B8: a leader that cannot list the Jobs is not ready, and starts when the list succeeds', async () => {
     const { world } = jobWorld();
     let isBroken = true;
     world.world.api.onRequest = ({ collection }) =>
@@ -431,7 +431,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(1);
   });
 
-  test('keeps a Job that completed while no operator ran, although another version of the image or a Secret came meanwhile', async () => {
+  test('keeps a Job that completed while no operator ran, even if the image or a Secret has changed since', async () => {
     const { world, jobs } = jobWorld();
     world.add(inJob);
     const first = world.start();

@@ -40,7 +40,7 @@ async function exported(world: ExportWorld, spec: object = {}): Promise<Readonly
   return requests;
 }
 
-describe('an export of ten times the limit needs at most 10 percent more requests than the minimum', () => {
+describe('an export of ten times the row limit needs at most 10 percent more requests than the minimum', () => {
   test.each([
     ['2s', evenly(messages)],
     ['9500ms', evenly(messages)],
@@ -76,7 +76,7 @@ test('an export of one search needs no additional requests except those of its d
   expect(await exported(proven)).toEqual({ total: 17, ...both });
 });
 
-test('an export by receipt time needs few additional requests, and only its first search is cut', async () => {
+test('an export by receipt time needs few additional requests, and only its first search is cut off', async () => {
   const world = new ExportWorld({ messages: evenly(messages), scenario: withSearch({ duration: '4s' }) });
   const requests = await exported(world, { byReceiptTime: true });
   // The aggregation that checks an interval takes four or five requests.

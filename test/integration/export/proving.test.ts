@@ -52,7 +52,7 @@ describe('a digest', () => {
     ['one search of 4 minutes', messages(3_000), { ...search, duration: '4m' }],
     ['many searches of 1 minute', messages(6_000), { ...search, duration: '1m', messageLimit: 200 }],
     ['many searches of 10 s', messages(6_000), { ...search, duration: '10s', messageLimit: 200 }],
-  ] as const)('is part of the estimated end and of coveredPercent, after %s', async (_which, all, given) => {
+  ] as const)('counts in the estimated end and in coveredPercent, after %s', async (_which, all, given) => {
     const world = new ExportWorld({ messages: all, scenario: { search: given } });
     world.add();
     world.start();
@@ -72,7 +72,7 @@ describe('a digest', () => {
     expect(Math.abs(Date.parse(first) - completedMs)).toBeLessThan(20_000);
   });
 
-  test('is not made with proof: Count', async () => {
+  test('is not sent with proof: Count', async () => {
     const world = new ExportWorld({ messages: messages(600), scenario: { search } });
     await exported(world, { proof: 'Count' });
     expect(world.manifest().proof).toMatchObject([{ level: 'Search', figures: { rows: 600 } }]);
@@ -93,7 +93,7 @@ describe('a digest', () => {
     expect(files).toHaveLength(1);
   });
 
-  test('causes another search only of the intervals that differ', async () => {
+  test('repeats the searches only of intervals that differ', async () => {
     const limited = { ...search, messageLimit: 200 };
     const late = { received: startMs + 16_000 };
     const world = new ExportWorld({ messages: messages(600, [late]), scenario: { search: limited } });

@@ -16,7 +16,7 @@ class ExclusiveStart extends InProcessService {
 }
 
 test.each([false, true])(
-  'rows at the start of each range that the service leaves out are missed: %s',
+  'rows that the service omits at the start of each range are reported as missing: %s',
   async (byReceiptTime) => {
     const messages = Array.from({ length: 3_599 }, (_, index) => {
       const at = fromMs + (index + 1) * 1_000;

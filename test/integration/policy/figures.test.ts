@@ -37,7 +37,7 @@ const breaking = (duration: string, share = 0.5) => ({
 describe('H3: a rollout that failures stopped', () => {
   const spec = { failurePolicy: { maxFailures: 3, minSamples: 1, action: 'Pause' } };
 
-  test('shows the figures of the stop and the present figures, which equal those of its stage', async () => {
+  test('shows the numbers at the time of the stop and the current numbers, which equal those of its stage', async () => {
     const { world, status, stage, untilReason } = staged({
       count: 40,
       scenario: breaking('1m..10m'),
@@ -62,7 +62,7 @@ describe('H3: a rollout that failures stopped', () => {
     }
   });
 
-  test('keeps the present figures when the ledger has forgotten the attempts', async () => {
+  test('keeps the current numbers when the ledger no longer has the attempts', async () => {
     const { world, patch, status, untilReason } = staged({
       count: 20,
       scenario: breaking('1m..10m'),
@@ -83,7 +83,7 @@ describe('H3: a rollout that failures stopped', () => {
     expect(status()?.rollout?.stopped).toEqual(stopped);
   });
 
-  test('keeps the figures of the stop in another process', async () => {
+  test('keeps the numbers of the stop in another process', async () => {
     const fleet = staged({ count: 20, scenario: breaking('1m..10m'), stages: [], spec });
     const { world, untilReason } = fleet;
     world.start();

@@ -102,7 +102,7 @@ describe('compared with the operator', () => {
     { ...usual, upgradeSeconds: 620, maxInProgress: 70 },
     { ...usual, count: 20, maxInProgress: 1, upgradeSeconds: 100 },
     { ...usual, count: 1_000, versions: 5, maxInProgress: 200 },
-  ])('time and requests are within a tenth: %j', async (rollout) => {
+  ])('time and requests differ by at most a tenth: %j', async (rollout) => {
     const found = await rollOut(rollout);
     const { count, versions, upgradeSeconds } = rollout;
     const members = membersOf(count, versions);
@@ -205,7 +205,7 @@ describe('windows', () => {
   });
 });
 
-test('no rollout is quicker than requests, maxInProgress and upgrades allow, and each collector gets one POST', () => {
+test('no rollout is faster than the request rate, maxInProgress and the duration of upgrades allow, and each collector gets one POST', () => {
   const share = fc.integer({ min: 1, max: 200 });
   const given = fc.record({
     counts: fc.array(fc.nat(300), { minLength: 1, maxLength: 4 }),

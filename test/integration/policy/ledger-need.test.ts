@@ -134,7 +134,7 @@ describe('a policy whose collectors run the target from the start', () => {
   });
 
   test.each([false, true])(
-    'upgrades a collector that falls behind (after a restart: %s), with its ledger ahead',
+    'upgrades a collector that falls behind (after a restart: %s), and writes the ledger before',
     async (restarts) => {
       const one = inOrder();
       await one.settle();

@@ -9,7 +9,7 @@ import { before, middle, rest, target } from './staged-world.ts';
 
 const silencing = { stopsShipping: 0.3 };
 
-test('new credentials that may search end the stall', async () => {
+test('a policy is no longer stalled when it gets credentials with the right to search', async () => {
   const users = {
     weak: { keys: { simulator: 'simulator-key' }, forbidden: ['createJob'] as const },
     strong: { keys: { strong: 'strong-key' } },
@@ -135,7 +135,7 @@ test('a percentage of tolerated failures refers to the judged collectors after a
   expect(stage('canary')?.analysis?.quiet).toBeGreaterThan(0);
 });
 
-test('the stop follows the judgement at once', async () => {
+test('the rollout stops immediately after the judgement', async () => {
   const { world, analysisNow, untilReason } = analyzed({ build: silencing, spec: { resyncInterval: '1h' } });
   world.start();
   await world.until(() => analysisNow()?.judged !== undefined, 3 * hourMs);
@@ -218,7 +218,7 @@ test('a corrected scope and a retry end the wait for a query that the service re
   expect(analysisNow()).toMatchObject({ state: 'Passed', judged: 20 });
 });
 
-test('a retry measures from its time on, also when a restored ledger lacks the judgement', async () => {
+test('a retry counts messages from its own time on, even if a restored ledger lacks the former result', async () => {
   const { world, untilReason, analysisNow, annotate, status, at } = analyzed({ build: silencing });
   const first = world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);
@@ -286,7 +286,7 @@ test('a collector that left or stopped running is not judged', async () => {
   expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
 });
 
-test('two policies of one account count their messages apart', async () => {
+test('two policies of one account count their messages separately', async () => {
   const { world, searches, untilReason } = analyzed({
     build: silencing,
     group: { count: 200 },

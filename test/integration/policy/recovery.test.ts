@@ -42,7 +42,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(searches()).toHaveLength(now);
 });
 
-test('collectors that send no logs with their former version either are reported', async () => {
+test('collectors that still send no logs with their former version are reported', async () => {
   const { world, untilReason, untilChecked, recoveryNow, analysisNow } = rolledBack({ build: { stopsShipping: 1 } });
   world.start();
   expect(await untilReason('RolledBack')).toBe(true);
@@ -107,7 +107,7 @@ describe('a check that cannot be finished at once', () => {
     expect(recoveryNow()?.state).toBe('Recovered');
   });
 
-  test('says why: search jobs that always report errors', async () => {
+  test('reports why: search jobs that always report errors', async () => {
     const { world, untilReason, recoveryNow } = rolledBack();
     world.start();
     expect(await untilReason('RolledBack')).toBe(true);

@@ -51,7 +51,7 @@ test('an attempt that was accepted right before the deletion is taken over with 
 });
 
 test.each(['before', 'after'] as const)(
-  'an attempt that is taken over stays in flight when the ledger write fails %s its effect',
+  'an attempt that is taken over stays in flight if the write of the ledger fails %s its effect',
   async (when) => {
     const world = new World({
       scenario: {

@@ -141,7 +141,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     ['a pause', { paused: true }, 'Paused'],
     ['a selector without matches', { selector: { matchNames: ['none'] } }, 'NoCollectorsMatched'],
     ['a build that is offered no longer', undefined, 'VersionNotOffered'],
-  ] as const)('of the ledgers alone: a stop holds although status tells of %s first', async (_, spec, reason) => {
+  ] as const)('of the ledgers alone keeps a stop, although the status shows %s first', async (_, spec, reason) => {
     const one = fleet({ groups: bad, spec: stops.failures });
     const { world, tasks, untilReason, patch, status } = one;
     world.start();
@@ -238,7 +238,7 @@ test('a restore of everything keeps a stop from before the backup', async () => 
   expect(world.ready('production')?.reason).toBe('RolloutStopped');
 });
 
-test('a restore keeps a death in a soak, although no listing shows anything new of the collector (R5)', async () => {
+test('a restore keeps the failure of a collector that stopped running during a soak, although no listing shows it again (R5)', async () => {
   const { world, tasks, annotate, untilReason } = fleet({
     spec: {
       strategy: {

@@ -280,7 +280,7 @@ describe('target change', () => {
     expect(one.to(newest)).toHaveLength(2);
   });
 
-  test('and back × rollback: a collector in flight throughout is rolled back with the others', async () => {
+  test('and back × rollback: a collector whose upgrade runs all the time is rolled back with the others', async () => {
     const one = rollout({
       scenario: { groups: { web: { count: 4, version: before }, zbad: { count: 1, version: before, ...fails } } },
       strategy: { maxInProgress: 4 },
@@ -323,7 +323,7 @@ describe('target change', () => {
     expect(await one.world.until(() => one.tasks().length > count, 5 * minuteMs)).toBe(true);
   });
 
-  test('× offline: a collector that was offline throughout is upgraded to the last target only', async () => {
+  test('× offline: a collector that was offline all the time is upgraded only to the last target', async () => {
     const one = rollout({ scenario: { groups: away } });
     one.world.start();
     expect(await one.untilReason('AllUpdated')).toBe(true);
@@ -335,7 +335,7 @@ describe('target change', () => {
     expect(one.to(target)).toHaveLength(4);
   });
 
-  test('× age of the build: a newer build becomes the target at minAge, and its rollout keeps to the rules', async () => {
+  test('× age of the build: a newer build becomes the target at minAge, and its rollout follows the rules', async () => {
     const one = rollout({
       scenario: { builds: [before, { version: target, latest: true }] },
       spec: { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } },
@@ -496,7 +496,7 @@ describe('soak', () => {
     },
   );
 
-  test('× death before the soak: a collector that stops running while others are upgraded stops the rollout, too', async () => {
+  test('× death before the soak: a collector that stops running while others are upgraded also stops the rollout', async () => {
     const slow = { ...canary, size: 6, soakDuration: '40m', maxFailures: 0, maxInProgress: 1 };
     const one = rollout({ scenario: { upgrade: { duration: '20m' } }, strategy: { stages: [slow, rest] } });
     one.world.start();

@@ -5,7 +5,7 @@ import { policiesPath, policyDefaults, World } from '../../support/world.ts';
 
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST');
 
-test('two Secrets with one access id and different settings have listings of their own, and both rollouts complete', async () => {
+test('two Secrets with one access id and different settings have separate listings, and both rollouts complete', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],

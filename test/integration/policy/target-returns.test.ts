@@ -65,7 +65,7 @@ describe('a collector that ran the target before the target changed', () => {
     expect(tried()).toBe(3);
   });
 
-  test('and stopped running before the return is no failure of this rollout', async () => {
+  test('and stopped running before the target returned is no failure of this rollout', async () => {
     const { world, at, away, untilReason } = fleet({
       scenario: {
         groups: {

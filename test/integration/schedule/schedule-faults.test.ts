@@ -68,7 +68,7 @@ describe('a schedule with faults', () => {
   });
 
   test.each([403, 422])(
-    'reports a refused creation (%i) steadily, and continues when it is accepted',
+    'keeps reporting a refused creation (%i), and continues when the creation is accepted',
     async (status) => {
       const world = new ScheduleWorld();
       world.add();
@@ -195,7 +195,7 @@ describe('a schedule with faults', () => {
       expect(recordsOf(world, records.keys())).toEqual([...records]);
     });
 
-    test('but not for a manifest that has another time than the run', async () => {
+    test('but not from a manifest that has another time range than the run', async () => {
       const world = new ScheduleWorld();
       world.add({ successfulRunsHistoryLimit: 0 });
       world.start();
@@ -210,7 +210,7 @@ describe('a schedule with faults', () => {
     });
   });
 
-  test('reports until its destination works that the destination does not work, after a change of the spec', async () => {
+  test('reports after a change of the spec that its destination does not work, until it works', async () => {
     const world = new ScheduleWorld();
     world.add({ schedule: '0 5 * * *' });
     const first = world.start();
@@ -288,7 +288,7 @@ describe('a schedule with faults', () => {
     expect(world.records()).toEqual([]);
   });
 
-  test('creates no run again whose announced time a person has excluded', async () => {
+  test('does not create an announced run again if a person has excluded its time', async () => {
     const world = new ScheduleWorld({ scenario: { search: { duration: '60s' } } });
     world.add();
     world.start();

@@ -40,7 +40,7 @@ describe('a schedule', () => {
     expect(world.ready).toMatchObject({ status: 'True', reason: reasons.upToDate });
   });
 
-  test('exports older time as well, in at most two runs at once, and the due run first', async () => {
+  test('backfills older time, in at most two concurrent runs, and creates due runs first', async () => {
     const world = new ScheduleWorld({ messages });
     world.add({ startTime: '2026-10-30T05:00:00Z' });
     world.start();
@@ -106,7 +106,7 @@ describe('a schedule', () => {
     expect(world.status?.startTime).toBe('2026-11-01T03:00:00Z');
   });
 
-  test('makes up for a downtime of a day and for kills', async () => {
+  test('exports the time of a downtime of a day, even if processes are killed', async () => {
     const world = new ScheduleWorld({ messages });
     world.add();
     const first = world.start();

@@ -46,14 +46,14 @@ describe('the cache', () => {
   const parent = () => join(directory, 'logfleet/programs');
   const fill = (text: string) => async (folder: string) => writeFileSync(join(folder, 'program'), text);
 
-  test('fills a folder once, and leaves no other file', async () => {
+  test('installs into a folder once, and leaves no other file', async () => {
     const first = await cached('programs', 'v1', fill('first'));
     expect(await cached('programs', 'v1', fill('second'))).toBe(first);
     expect(readFileSync(join(first, 'program'), 'utf8')).toBe('first');
     expect(readdirSync(parent())).toEqual(['v1']);
   });
 
-  test('keeps nothing after a failed filling', async () => {
+  test('keeps no files after a failed installation', async () => {
     const failing = async (folder: string) => {
       writeFileSync(join(folder, 'half'), '');
       throw new Error('no network');
@@ -64,7 +64,7 @@ describe('the cache', () => {
     expect(readdirSync(join(parent(), 'v1'))).toEqual(['program']);
   });
 
-  test('takes over from a process that died during a filling', async () => {
+  test('takes over from a process that died during an installation', async () => {
     const dead = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
     await once(dead, 'exit');
     mkdirSync(join(parent(), 'v1.partial-abc'), { recursive: true });
@@ -73,7 +73,7 @@ describe('the cache', () => {
     expect(readdirSync(parent())).toEqual(['v1']);
   });
 
-  test('is filled by one of two concurrent calls', async () => {
+  test('installs once for two concurrent calls', async () => {
     let fillings = 0;
     const counted = async (folder: string) => {
       fillings++;

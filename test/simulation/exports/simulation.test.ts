@@ -11,7 +11,7 @@ test('twenty random simulations break no rule', { timeout: 600_000 }, async () =
 });
 
 // Seeds 10 and 47 simulate whole operators.
-test.each([5, 10, 47])('history %i happens again exactly', async (seed) => {
+test.each([5, 10, 47])('simulation %i is exactly the same in a second run', async (seed) => {
   const [first, second] = [await runHistory(planExportHistory(seed)), await runHistory(planExportHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);
   expect(second.digest).toBe(first.digest);

@@ -218,7 +218,7 @@ const points: readonly Point[] = [
 describe.each(points.map((point, index) => ({ ...point, index })))('while $name', (point) => {
   const { outcome, reach, state, upgrades, index } = point;
   test.each(shareOf([false, true], 2, index))(
-    'no damage starts or forgets anything (restart: %s)',
+    'damage starts no upgrade, and loses no state (restart: %s)',
     { timeout: 240_000 },
     async (restarts) => {
       const world = begin(outcome);
@@ -252,7 +252,7 @@ describe.each(points.map((point, index) => ({ ...point, index })))('while $name'
 
 describe('before the first start', () => {
   test.each(damages.filter(({ isUnseen }) => !isUnseen))(
-    'a manifest that is $name holds all policies, and its repair lets the rollout begin',
+    'a manifest that is $name blocks all policies, and the rollout begins when it is repaired',
     async (damage) => {
       for (const damaged of names) {
         const world = begin();

@@ -44,7 +44,7 @@ test('is reported as free only when that is certain: without a file, or when its
 });
 
 describe('another process', () => {
-  test('that is alive keeps us out; the message names it', async () => {
+  test('that is alive keeps this process out, and the message names it', async () => {
     const place = new Workplace();
     const child = start(place.directory);
     expect(await firstLine(child)).toBe(`open ${child.pid} false`);
@@ -89,7 +89,7 @@ describe('another process', () => {
     expect((await place.open()).leadership.tookOverByForce()).toBe(true);
   });
 
-  test('that ended in order leaves no lock', async () => {
+  test('that ended normally leaves no lock', async () => {
     const place = new Workplace();
     const child = start(place.directory);
     await firstLine(child);
