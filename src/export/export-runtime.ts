@@ -360,12 +360,8 @@ export class ExportRuntime {
       this.#pace.reset();
       return;
     }
-    const { searchesDone, rows } = view.progress;
+    const { searchesDone, rows, encodedBytes: bytes } = view.progress;
     const searchedRatio = view.stage === 'exporting' ? searchesDone : 1;
-    const bytes = view.intervals.reduce(
-      (sum, { files }) => files.reduce((all, file) => all + file.encodedBytes, sum),
-      0,
-    );
     const { digestMs } = view;
     this.#pace.add({ atMs: this.#options.clock.monotonic(), searchedRatio, digestMs, rows, bytes });
   }

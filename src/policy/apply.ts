@@ -10,6 +10,7 @@ import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
+import { typicalAfter } from './attempts/upgrade-duration.ts';
 import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import type { PolicyRuntime } from './policy-runtime.ts';
@@ -24,7 +25,7 @@ export async function applyDecision(
   gathered: Ready,
   decision: Decision,
 ): Promise<Result> {
-  const { policyLedger, posting, tasks, duration, owner, publisher, binding, environment } = runtime;
+  const { policyLedger, posting, tasks, owner, publisher, binding, environment } = runtime;
   const { host, turns } = environment;
   const { bound, began, nextBuild, received, input } = gathered;
   const { header: before } = input.ledger;
@@ -33,7 +34,7 @@ export async function applyDecision(
   else if (hasChanged || !policyLedger.isWritten) await write(runtime, gathered, decision);
   posting.acknowledge(received.posted);
   tasks.acknowledge(received.tasks);
-  for (const sample of decision.durations) duration.learn(sample);
+  for (const sample of decision.durations) runtime.typicalMs = typicalAfter(runtime.typicalMs, sample);
   const { generation } = policy.metadata;
   const moreWait = decision.post.length >= input.observation.batchCapacity;
   posting.post(bound.account.service, {

@@ -182,7 +182,7 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { binding, policyLedger, posting, tasks, messages, publisher, duration, calendar } = this.#runtime;
+    const { binding, policyLedger, posting, tasks, messages, publisher, typicalMs, calendar } = this.#runtime;
     const { host, clock, settings, turns, draining } = this.#runtime.environment;
     const { bound, began, nextBuild, ledger, memberIndex, ...observed } = found;
     const claims = turns.heldBy(bound.account.serviceId);
@@ -206,7 +206,7 @@ export class Gatherer {
         heldBy: draining() ? 'the next start: logfleet is shutting down' : (claims ?? binding.heldBy()),
         ledgerFull: policyLedger.full,
         isLedgerWritten: policyLedger.isWritten,
-        typicalMs: duration.typicalMs,
+        typicalMs,
         areFiguresDue: claims !== undefined || publisher.isDue(),
         overlap: findOverlap(memberIndex, bound.ownership),
         pausedForAll: host.settings().pausedBy,

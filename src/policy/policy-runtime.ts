@@ -8,7 +8,6 @@ import { MessageCounter } from './analysis/message-counter.ts';
 import { Posting, type PostingPolicy } from './attempts/posting.ts';
 import { ServiceBinding } from './attempts/service-binding.ts';
 import { TaskReadings } from './attempts/task-reading.ts';
-import { UpgradeDuration } from './attempts/upgrade-duration.ts';
 import { type Entry, wantedVersion } from './ledger/ledger.ts';
 import { PolicyLedger } from './ledger/policy-ledger.ts';
 import { MemberIndexCache } from './members/member-index-cache.ts';
@@ -28,7 +27,8 @@ export class PolicyRuntime implements PostingPolicy {
   readonly memberIndex: MemberIndexCache;
   readonly messages: MessageCounter;
   readonly publisher: StatusPublisher;
-  readonly duration = new UpgradeDuration();
+  /** Time in ms within which nearly all upgrades end. Undefined until the first upgrade has ended. */
+  typicalMs: number | undefined;
   readonly calendar = new CalendarCache();
   readonly #term: number;
   #posting: Posting | undefined;

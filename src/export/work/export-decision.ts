@@ -7,7 +7,7 @@
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
 import type { DigestVerdict } from '../../destination/digest-verdict.ts';
-import { totalsOf } from '../../destination/manifest.ts';
+import { type ManifestTotals, totalsOf } from '../../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 import { unprovenOf } from '../../destination/proof-range.ts';
 import { longestQueryMs } from '../../service/requests/missing-job.ts';
@@ -89,7 +89,7 @@ export type Wait =
   | { readonly kind: 'workers' }
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
-export interface ExportProgress {
+export interface ExportProgress extends Pick<ManifestTotals, 'rows' | 'bytes' | 'encodedBytes' | 'duplicates'> {
   /** Ratio of the export that is done, 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
   /**
@@ -100,9 +100,6 @@ export interface ExportProgress {
   readonly intervalsDone: number;
   /** Expected number of intervals. It is the sum of the committed intervals and the unfinished segments. */
   readonly intervalsPlanned: number;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly duplicates: number;
   readonly scannedBytes: number;
 }
 
@@ -327,28 +324,23 @@ function plannedProgress(
   const left = remaining.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
   const max = isDigestLeft ? searchedRatio : 1;
   const searchesDone = remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned;
-  const progress = progressOf(intervals, Math.min(max, searchesDone), remaining.length, scannedBytes(input));
-  return { ...progress, searchesDone };
+  const coveredRatio = Math.min(max, searchesDone);
+  return { ...progressOf(intervals, searchesDone, remaining.length, scannedBytes(input)), coveredRatio };
 }
 
 /** Returns the progress of an export, computed from its committed intervals. */
 export function progressOf(
   intervals: readonly CommitRecord[],
-  coveredRatio: number,
+  searchesDone: number,
   openSegments: number,
   scannedBytes: number,
 ): ExportProgress {
-  const { rows, bytes, duplicates } = totalsOf(intervals);
-  const intervalsPlanned = intervals.length + openSegments;
   return {
-    coveredRatio,
-    searchesDone: coveredRatio,
+    ...totalsOf(intervals),
+    ...{ searchesDone, scannedBytes },
+    coveredRatio: searchesDone,
     intervalsDone: intervals.length,
-    intervalsPlanned,
-    rows,
-    bytes,
-    duplicates,
-    scannedBytes,
+    intervalsPlanned: intervals.length + openSegments,
   };
 }
 

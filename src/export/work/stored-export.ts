@@ -21,9 +21,11 @@ import { type ExportPlan, planKind, readPlan, settlePlan } from '../../destinati
 import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
 import type { Destination } from '../../destination/store/destination.ts';
 import type { ExportDefinition } from '../search/export-definition.ts';
-import { DestinationProbe } from './destination-probe.ts';
 import type { Exporting, RecordsReading, StoredObjects } from './work-state.ts';
 import type { StoredManifest } from './work-view.ts';
+
+/** Size of the probe file in bytes, usually enough to notice a full disk or quota. */
+const probeBytes = 256 * 1_024;
 
 /** Objects that a process knows. */
 type Known = Pick<Exporting, 'plan' | 'records' | 'verdicts'>;
@@ -31,7 +33,11 @@ type Known = Pick<Exporting, 'plan' | 'records' | 'verdicts'>;
 export class StoredExport {
   readonly #open: () => Promise<Destination>;
   readonly #definition: ExportDefinition;
-  #opened: { readonly destination: Destination; readonly probe: DestinationProbe } | undefined;
+  #destination: Destination | undefined;
+  /** Name of the probe file. The name stays the same, unless the store locks the file. */
+  #probeName: string | undefined;
+  /** True if the probe file may exist. */
+  #mayProbeStand = false;
 
   /** `open` opens the destination without changing it. */
   constructor(open: () => Promise<Destination>, definition: ExportDefinition) {
@@ -40,28 +46,27 @@ export class StoredExport {
   }
 
   get destination(): Destination {
-    return this.#tools.destination;
+    assert(this.#destination !== undefined, 'the destination is opened before anything else');
+    return this.#destination;
   }
 
   /** URL of the export's folder; undefined before the destination is opened. */
   get location(): string | undefined {
-    return this.#opened && `${this.destination.url}/${this.#definition.layout.folder}`;
+    return this.#destination && `${this.#destination.url}/${this.#definition.layout.folder}`;
   }
 
   /** Number of unneeded files that the store keeps locked. */
   get lockedFiles(): number {
-    return this.#opened?.destination.lockedFiles?.size ?? 0;
+    return this.#destination?.lockedFiles?.size ?? 0;
   }
 
   /** Opens the destination for the other functions. */
   async open(): Promise<void> {
-    if (this.#opened) return;
-    const destination = await this.#open();
-    this.#opened = { destination, probe: new DestinationProbe(destination, this.#definition.layout) };
+    this.#destination ??= await this.#open();
   }
 
   async close(): Promise<void> {
-    await this.#opened?.destination.close();
+    await this.#destination?.close();
   }
 
   /**
@@ -72,10 +77,33 @@ export class StoredExport {
     await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
   }
 
-  /** Tests the destination by a probe file, and removes uploads that could not be removed before. */
+  /**
+   * Tests the destination by a probe file, which is written and removed, and removes uploads that could not be removed
+   * before. At most one probe file is left (E15).
+   */
   async probe(token: string): Promise<void> {
-    await this.#tools.probe.run(token);
+    const { destination } = this;
+    if (this.#probeName !== undefined) await this.#removeProbe(this.#probeName);
+    const name = this.#probeName ?? this.#definition.layout.within(`data/probe-${token}`);
+    this.#probeName = name;
+    const upload = await destination.open(name, 'temporary');
+    // The probe file may exist even if writing failed.
+    this.#mayProbeStand = true;
+    try {
+      await upload.write(Buffer.alloc(probeBytes));
+      await upload.finish();
+    } catch (error) {
+      await upload.abort().catch(() => {});
+      throw error;
+    }
+    await this.#removeProbe(name);
     await this.tidy();
+  }
+
+  async #removeProbe(name: string): Promise<void> {
+    if (this.#mayProbeStand) await this.destination.remove(name);
+    this.#mayProbeStand = false;
+    if (this.destination.lockedFiles?.has(name)) this.#probeName = undefined;
   }
 
   /** Reads all objects of the export. If there is a manifest, completes the export. */
@@ -138,11 +166,6 @@ export class StoredExport {
     const ours = manifestOf(identity, coverage, verdicts);
     const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours));
     return this.#complete(manifest, listed, coverage.voided);
-  }
-
-  get #tools() {
-    assert(this.#opened !== undefined, 'the destination is opened before anything else');
-    return this.#opened;
   }
 
   /** Checks an existing manifest. Users may have changed it or removed files. */

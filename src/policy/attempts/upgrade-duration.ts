@@ -17,20 +17,12 @@ const upShare = 0.1;
 /** Maximum duration of an upgrade in ms: the service ends it after 30 minutes (section 8). */
 const longestMs = 30 * 60_000;
 
-export class UpgradeDuration {
-  #typicalMs: number | undefined;
-
-  /** Time in ms within which nearly all upgrades end. Undefined until the first upgrade has ended. */
-  get typicalMs(): number | undefined {
-    return this.#typicalMs;
-  }
-
-  learn({ endedByMs, unendedAtMs }: DurationSample): void {
-    const typical = this.#typicalMs;
-    if (typical === undefined) this.#typicalMs = Math.min(longestMs, endedByMs);
-    else if (endedByMs < typical) this.#typicalMs = typical - downShare * (typical - endedByMs);
-    else if (unendedAtMs >= typical) {
-      this.#typicalMs = Math.min(longestMs, typical + upShare * (endedByMs - typical));
-    }
-  }
+/**
+ * Returns the time in ms within which nearly all upgrades end, after another upgrade has ended.
+ * @param typicalMs former result; undefined if no upgrade has ended yet
+ */
+export function typicalAfter(typicalMs: number | undefined, { endedByMs, unendedAtMs }: DurationSample): number {
+  if (typicalMs === undefined) return Math.min(longestMs, endedByMs);
+  if (endedByMs < typicalMs) return typicalMs - downShare * (typicalMs - endedByMs);
+  return unendedAtMs < typicalMs ? typicalMs : Math.min(longestMs, typicalMs + upShare * (endedByMs - typicalMs));
 }

@@ -17,7 +17,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
         rows: 1_234_567,
         bytes: 98_765,
       },
-      ...{ duplicates: 2, scannedBytes: 5_000_000 },
+      ...{ encodedBytes: 98_765, duplicates: 2, scannedBytes: 5_000_000 },
     },
     digestMs: 0,
     intervals: [],

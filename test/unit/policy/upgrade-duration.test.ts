@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
+import { typicalAfter } from '../../../src/policy/attempts/upgrade-duration.ts';
 
 /**
  * Returns the estimated duration of an upgrade in ms. Each pair describes an earlier upgrade: its age in ms when it was
  * first found ended, and when it was last found running.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
-  const duration = new UpgradeDuration();
-  for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });
-  return duration.typicalMs;
+  let typicalMs: number | undefined;
+  for (const [endedByMs, unendedAtMs] of looks) typicalMs = typicalAfter(typicalMs, { endedByMs, unendedAtMs });
+  return typicalMs;
 }
 
 test('is unknown before the first end', () => {
@@ -52,16 +52,16 @@ test('the estimate converges to the time at which nearly all upgrades have ended
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 1_000, max: 20 * minuteMs }), (seed, firstMs) => {
       const random = seededRandom(seed);
-      const duration = new UpgradeDuration();
-      duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
+      let typicalMs = typicalAfter(undefined, { endedByMs: firstMs, unendedAtMs: 0 });
       for (let index = 0; index < 1_000; index++) {
-        const lookMs = duration.typicalMs as number;
+        const lookMs = typicalMs;
         const tookMs = (2 + 2 * random.next()) * minuteMs;
         const late = tookMs > lookMs;
-        duration.learn({ endedByMs: late ? tookMs + 5_000 : tookMs, unendedAtMs: late ? lookMs : 0 });
+        const sample = { endedByMs: late ? tookMs + 5_000 : tookMs, unendedAtMs: late ? lookMs : 0 };
+        typicalMs = typicalAfter(typicalMs, sample);
       }
-      expect(duration.typicalMs).toBeGreaterThan(2.5 * minuteMs);
-      expect(duration.typicalMs).toBeLessThan(4.2 * minuteMs);
+      expect(typicalMs).toBeGreaterThan(2.5 * minuteMs);
+      expect(typicalMs).toBeLessThan(4.2 * minuteMs);
     }),
     { numRuns: 30 },
   );
