@@ -27,7 +27,7 @@ function failure(kind: 'stall' | 'backoff'): LogfleetError {
 }
 
 describe('a Secret that is missing', () => {
-  test('takes one read in five seconds for any number of waiters', async () => {
+  test('causes one read in five seconds for any number of waiters', async () => {
     const world = new SecretsWorld();
     for (let index = 0; index < 1_000; index++) await world.stall(`export ${index}`);
     expect(world.stored.reads).toHaveLength(1);
@@ -60,7 +60,7 @@ describe('a Secret that is missing', () => {
     expect(world.stored.reads).toHaveLength(reads);
   });
 
-  test('is not read for a resource that has gone', async () => {
+  test('is not read for a deleted resource', async () => {
     const world = new SecretsWorld();
     await world.stall('one');
     world.secrets.leave('one');
@@ -90,7 +90,7 @@ test('a Secret with a wrong value wakes its waiters when the value changes', asy
   expect(world.woken).toEqual(['one']);
 });
 
-test('a Secret that may not be read wakes its waiters when it may be', async () => {
+test('a Secret without read permission wakes its waiters when the permission is granted', async () => {
   const world = new SecretsWorld();
   world.stored.set(key, { accessKey: 'key' });
   world.stored.failure = failure('stall');
@@ -121,7 +121,7 @@ test('at most 20 reads a second look for changes, and every awaited Secret gets 
   expect(new Set(world.stored.reads).size).toBe(400);
 });
 
-test('a read sent before a rejection does not count after it', async () => {
+test('the result of a read that was sent before a rejection is ignored', async () => {
   const world = new SecretsWorld();
   world.stored.set(key, { accessKey: 'old' });
   await world.secrets.get(key);

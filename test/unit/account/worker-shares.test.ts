@@ -33,9 +33,12 @@ describe('the size of a share', () => {
     [1, 10],
     [0.5, 10],
     [4, 3],
-  ])('does not exist for %d requests per second and %d at once', (requestsPerSecond, maxConcurrentRequests) => {
-    expect(shareSize({ requestsPerSecond, maxConcurrentRequests })).toBeUndefined();
-  });
+  ])(
+    'is too small for any worker with %d requests per second and %d at once',
+    (requestsPerSecond, maxConcurrentRequests) => {
+      expect(shareSize({ requestsPerSecond, maxConcurrentRequests })).toBeUndefined();
+    },
+  );
 });
 
 describe('B8: shares in use', () => {
@@ -50,7 +53,7 @@ describe('B8: shares in use', () => {
     expect(limitsWithout(whole, shares.of('other'))).toEqual(whole);
   });
 
-  test('are as many as are free, and the reservation of a Job stays the same', () => {
+  test('are limited to the free shares, and the reservation of a Job stays the same', () => {
     const shares = new WorkerShares();
     const reserveMany = (job: string, workers: number) => shares.reserve(job, { ...wanted, workers }, whole);
     expect(['a', 'b', 'c'].map((job) => reserveMany(job, 3)?.workers)).toEqual([3, 1, undefined]);

@@ -30,7 +30,7 @@ describe('setCondition', () => {
     expect(before).toEqual([{ ...rolling, lastTransitionTime: earlier }]);
   });
 
-  test('keeps the time while the status stays, for any other change', () => {
+  test('keeps the time on any change except a change of the status', () => {
     const change = { ...rolling, reason: reasons.collectorsFailed, message: 'One failed.', observedGeneration: 2 };
     expect(setCondition(before, change, later)).toEqual([{ ...change, lastTransitionTime: earlier }]);
   });

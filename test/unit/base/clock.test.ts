@@ -3,7 +3,7 @@ import { sleep } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 describe('sleep', () => {
-  test('resolves when the time is over, and not before', async () => {
+  test('resolves after the given time, and not before', async () => {
     const clock = new VirtualClock();
     let awake = false;
     void sleep(clock, 1_000).then(() => {

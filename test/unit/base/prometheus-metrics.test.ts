@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 
 describe('Prometheus metrics', () => {
-  test('counters, gauges and histograms show in the exposition', async () => {
+  test('counters, gauges and histograms appear in the output', async () => {
     const metrics = new PrometheusMetrics();
     const counter = metrics.counter('requests_total', 'Requests.', ['outcome']);
     counter.add({ outcome: 'ok' });

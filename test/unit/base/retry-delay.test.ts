@@ -22,14 +22,14 @@ test.each([unauthorized, forbidden])('only the first of several refusals has a s
   expect([1, 2, 3].map(() => record.failed(refusal, 0))).toEqual([30_000, 600_000, 600_000]);
 });
 
-test('other errors for people have a short delay each time', () => {
+test('other errors that need a person have a short delay each time', () => {
   const record = new FailureRecord();
   const address = failure('stall', 'service.notFound', 'No.');
   expect([1, 2].map(() => record.failed(address, 0))).toEqual([30_000, 30_000]);
   expect([address, undefined].map(isRefusal)).toEqual([false, false]);
 });
 
-test('a request of a person ends the delay, but not the failure', () => {
+test('a request of a person ends the delay, but does not reset the failures', () => {
   const record = new FailureRecord();
   record.failed(forbidden, 100);
   expect(record.untilMs).toBe(30_100);

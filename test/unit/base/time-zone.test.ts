@@ -44,7 +44,7 @@ describe('a local time', () => {
     expect(instant(zone, local)).toBe(expected);
   });
 
-  test('that is skipped shows a later reading of the clock', () => {
+  test('that is skipped is shown as a later local time', () => {
     const read = (local: string) => timeZone('Europe/Berlin')?.readingOf(Date.parse(`${local}Z`));
     expect(read('2026-03-29T02:30')).toBe(Date.parse('2026-03-29T03:30Z'));
     expect(read('2026-03-29T03:30')).toBe(Date.parse('2026-03-29T03:30Z'));

@@ -51,7 +51,7 @@ async function writeStatus(status = rollingStatus): Promise<void> {
 }
 
 describe('a directory', () => {
-  it('is read with manifests without status', async () => {
+  it('is read although its manifests have no status', async () => {
     const { reader } = await open();
     const [policy, ...others] = await reader.list(kind, undefined);
     expect(others).toEqual([]);
@@ -161,7 +161,7 @@ describe('a directory', () => {
     expect(await run(resumeCommand)).toMatchObject({ paused: undefined, text: expect.stringContaining(': resumed.') });
   });
 
-  it('keeps author and time of a request for the operator only', async () => {
+  it('stores author and time of a request only for the operator', async () => {
     const { reader, clock } = await open();
     const key = { namespace: 'logging', name: 'production' };
     await reader.annotate(kind, key, { name: annotations.approve, value: '3-19.500-1/canary' });

@@ -62,11 +62,11 @@ describe('an export without a manifest', () => {
     ['1793491200000', '1793491200000'],
     ['-90m', '2026-11-01T22:30:00.000Z'],
     ['-soon', '-soon'],
-  ])('takes the time %s as %s', (from, expected) => {
+  ])('reads the time %s as %s', (from, expected) => {
     expect(manifestOf({ from }).spec.timeRange.from).toBe(expected);
   });
 
-  test('goes to a store with the credentials of the environment', () => {
+  test('writes to a store with the credentials of the environment', () => {
     const { spec, volumes } = manifestOf(
       { output: 's3://audit/logs/prod/', pathStyle: true },
       { AWS_REGION: 'eu-west-1' },

@@ -26,7 +26,7 @@ async function forget(directory: string, ...flags: readonly string[]) {
   return { status, requests, stdout: context.stdout.text, stderr: context.stderr.text };
 }
 
-test('requests to discard the state of a deleted resource, and reports when that happens', async () => {
+test('requests that the state of a deleted resource is discarded, and reports when that happens', async () => {
   const directory = await retainedDirectory();
   expect(await forget(directory)).toEqual({
     status: 0,

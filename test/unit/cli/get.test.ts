@@ -66,7 +66,7 @@ describe('get', () => {
   });
 
   it.each(['CollectorVersionPolicy', 'collectorversionpolicies', 'collectorversionpolicies.logfleet.dev', 'CVP'])(
-    'takes the kind %s',
+    'accepts the kind %s',
     async (kind) => {
       const { stdout } = await run(new MemoryReader([production]), { kind });
       expect(stdout).toContain('production');
@@ -162,7 +162,7 @@ describe('get', () => {
     }
   });
 
-  it('shows a message that several conditions share only once', async () => {
+  it('shows a message only once if several conditions have it', async () => {
     const shared = { reason: 'CollectorsFailed', message: 'Two collectors failed.', lastTransitionTime: '' };
     const ready = { type: 'Ready', status: 'True', ...shared } as const;
     const conditions = [ready, { ...ready, type: 'Stalled' }, { ...ready, type: 'Outage', message: 'No answer.' }];
@@ -241,7 +241,7 @@ describe('get', () => {
 });
 
 describe('get sx', () => {
-  it('shows exports in the columns of their CRD, beside policies without a kind', async () => {
+  it('shows exports in the columns of their CRD, below the policies if no kind is named', async () => {
     const reader = new MemoryReader([production, sampleExport()]);
     expect((await run(reader, { kind: 'sx' })).stdout.split('\n').map((line) => line.trim())).toEqual([
       'NAME     STATE       ROWS   PROGRESS   AGE',
@@ -484,7 +484,7 @@ describe('get --watch', () => {
     },
   );
 
-  it('ends with the error of following', async () => {
+  it('ends with the error with which following fails', async () => {
     const reader = new MemoryReader([production]);
     reader.failure = new Error('no more');
     await expect(start(reader, { kind: 'cvp', options: watch }).done).rejects.toThrow('no more');

@@ -4,7 +4,7 @@ import { inPackage } from '../../../src/cli/command/package-folder.ts';
 
 const checkout = inPackage('');
 
-describe('hints name the program as the user has started it', () => {
+describe('hints repeat the command with which the user has started the program', () => {
   it.each([
     ['/usr/local/bin/logfleet', '/home/ann', undefined, 'logfleet'],
     ['/home/ann/.krew/bin/kubectl-logfleet', '/home/ann', undefined, 'kubectl logfleet'],

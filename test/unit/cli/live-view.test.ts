@@ -106,7 +106,7 @@ describe('LiveView of a policy', () => {
   };
   const flagsOf = () => ({ dir: 'm' });
 
-  it('reports in a pipe why a policy waits that was at work at its last line', async () => {
+  it('reports in a pipe why a policy waits, if its last line showed it at work', async () => {
     const { output, clock, view } = start();
     view.show(withReady('9 are left.', true));
     await clock.advance(60_000);
@@ -232,7 +232,7 @@ describe('LiveView on a terminal', () => {
     expect(lines.at(-1)).toBe('  12:00:00  Planned  in 40 intervals');
   });
 
-  it('keeps printed lines above, draws a last time, and restores the terminal', async () => {
+  it('keeps printed lines above the view, draws the view a last time, and restores the terminal', async () => {
     const { output, clock, view, shown } = start(terminal);
     view.show(withUpdated(100));
     view.print('for the record');

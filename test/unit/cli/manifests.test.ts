@@ -58,7 +58,7 @@ test('with --export-jobs, the operator may create Jobs in all namespaces, with i
   expect(container.env).toContainEqual({ name: 'LOGFLEET_WORKER_IMAGE', value: 'registry.example.com/logfleet:1' });
 });
 
-test('with --namespaces, no Role grants rights to the kinds of logfleet, which an admin of the namespaces could not grant', async () => {
+test('with --namespaces, no Role grants rights to the kinds of logfleet, because an admin of the namespaces could not grant them', async () => {
   const flags = ['--secrets', 'log-service', '--notification-secret', 'webhook', '--export-jobs'];
   const roles = (await manifests('--namespaces', 'team-a', ...flags)).filter(({ kind }) => kind === 'Role');
   expect(roles.length).toBeGreaterThan(3);

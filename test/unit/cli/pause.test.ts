@@ -90,7 +90,7 @@ describe('resume', () => {
     return { ...rollingStatus, conditions: [ready] };
   };
 
-  it('names the pause of everything, which it does not end', async () => {
+  it('mentions that everything is paused, and does not end this pause', async () => {
     const context = recordingContext();
     const options = { dir: 'policies', namespace: 'logging' };
     const reader = new MemoryReader([samplePolicy({ status: pausedBy('the ConfigMap logfleet-settings') })]);
@@ -100,7 +100,7 @@ describe('resume', () => {
     );
   });
 
-  it('asks the reader about everything if the reader knows', async () => {
+  it('ends with 1 if the reader knows that everything is paused', async () => {
     const paused = samplePolicy({ metadata: pausedMetadata, status: pausedBy('the annotation logfleet.dev/paused') });
     const resume = async (cause: string | undefined) => {
       const reader = Object.assign(new MemoryReader([paused]), { pauseOfAll: () => ({ pausedBy: cause }) });
@@ -157,7 +157,7 @@ test('a complete export is not paused or resumed', async () => {
 
 describe('KIND/NAME', () => {
   it.each(['production', 'cvp', 'cvp/', '/production', 'cvp/a/b'])(
-    '%s is refused with what to write',
+    '%s is refused, and the message says what to write',
     async (target) => {
       await expect(run(pauseCommand, [samplePolicy()], target)).rejects.toMatchObject({
         code: 'cli.usage',

@@ -39,7 +39,7 @@ function kubeconfig(user: object, more: object = {}, context: object = {}): obje
 
 const plain = (file: string) => readPlainCluster({ kubeconfig: file, environment: {}, home: '/nowhere' });
 
-describe('a plain kubeconfig gives the result of client-node', () => {
+describe('a simple kubeconfig gives the same result as client-node', () => {
   test.each<[string, object, object, object]>([
     ['a token', { token: 'secret' }, {}, {}],
     ['a password', { username: 'me', password: 'secret' }, {}, {}],
@@ -76,7 +76,7 @@ describe('a plain kubeconfig gives the result of client-node', () => {
   });
 });
 
-describe('is left to client-node:', () => {
+describe('is read by client-node:', () => {
   test.each<[string, object, object]>([
     ['a plugin', { exec: { command: 'login' } }, {}],
     ['an auth provider', { 'auth-provider': { name: 'oidc' } }, {}],

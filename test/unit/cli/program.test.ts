@@ -90,7 +90,7 @@ describe('help', () => {
     for (const variable of Object.values(variables)) expect(stdout).toContain(variable);
   });
 
-  test.each(commands)('%s: has an example, which the program takes', async (command) => {
+  test.each(commands)('%s: has an example that the program accepts', async (command) => {
     const { stdout } = await run(`${command} --help`);
     const examples = [...stdout.matchAll(/logfleet [^|\n]*/g)]
       .map(([text]) => text)

@@ -84,12 +84,12 @@ describe('the outcome of a run', () => {
     );
   });
 
-  it('has the namespace if two resources have the name', () => {
+  it('shows the namespace if two resources have the same name', () => {
     const { stdout } = shown([paused, elsewhere]);
     expect(stdout).toContain("logfleet resume cvp/production --dir './it is' -n logging\n");
   });
 
-  it('refers to the details of failures', () => {
+  it('names the command that shows the failures', () => {
     expect(shown([failed])).toEqual({
       stdout: 'logging/production: CollectorsFailed: 2 collectors failed. Run `logfleet retry`.\n',
       stderr: "To see why collectors were not upgraded: logfleet get cvp production --dir './it is'\n",

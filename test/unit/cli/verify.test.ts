@@ -59,7 +59,7 @@ describe('logfleet verify', () => {
     ['its folder', () => layout.folder],
     ['a parent folder that contains one export', () => '.'],
     ['the address in the status', () => pathToFileURL(join(directory, layout.manifest)).href],
-  ])('takes %s', async (_, argument) => {
+  ])('accepts %s', async (_, argument) => {
     const { status, said } = await verify(argument());
     expect(status).toBe(0);
     expect(said).toContain('Complete: 1,000 rows, as many rows as the searches reported.');
@@ -97,7 +97,7 @@ describe('logfleet verify', () => {
       'Complete: 1,000 rows, as many rows as the searches reported.',
       `counted only by their own searches (Search), not compared with the service: ${sizesAndTimes}`,
     ],
-  ])('promises no more than the proof level %s with the figures %j', async (level, compared, last, proven) => {
+  ])('claims no more than the proof level %s allows with the figures %j', async (level, compared, last, proven) => {
     const proof = manifest.proof.map((range) => ({ ...range, level, compared }));
     write(layout.manifest, manifestKind.encode({ ...manifest, proof }));
     const { status, said } = await verify('.');
@@ -122,7 +122,7 @@ describe('logfleet verify', () => {
     expect(said).toMatch(/^Different: \d differences\.$/m);
   });
 
-  test('states nothing about figures that it could not recompute, because a file is missing', async () => {
+  test('does not report figures that it could not compute again because a file is missing', async () => {
     unlinkSync(firstFile());
     const { status, said } = await verify('.');
     expect(status).toBe(1);
@@ -344,7 +344,7 @@ describe('an address of a store', () => {
     });
   });
 
-  test('uses the region of the flag, else of the environment', () => {
+  test('uses the region of the flag, or else of the environment', () => {
     const env = { AWS_REGION: '', AWS_DEFAULT_REGION: 'eu-west-1' };
     expect(place('s3://audit', {}, env)).toMatchObject({ settings: { region: 'eu-west-1' } });
     const options = { region: 'eu-central-1', endpoint: 'https://store.example.com', pathStyle: true };

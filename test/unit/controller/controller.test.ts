@@ -299,7 +299,7 @@ describe('a controller', () => {
     await expect(world.controller.run(world.stop.signal)).rejects.toMatchObject({ code: 'bug.assertion' });
   });
 
-  test('has settled when each last result has settled, despite planned reconciles', async () => {
+  test('is settled when the last result of each resource is settled, despite planned reconciles', async () => {
     const later: Result = { delayMs: 60_000, settled: true };
     let result: Result = { delayMs: 1_000, settled: false };
     const world = new ControllerWorld(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
@@ -315,7 +315,7 @@ describe('a controller', () => {
     await world.controller.whenSettled();
   });
 
-  test('has settled at once without resources', async () => {
+  test('is settled immediately without resources', async () => {
     const world = new ControllerWorld([]);
     await world.controller.whenSettled();
     expect(world.calls).toEqual([]);

@@ -33,7 +33,7 @@ describe('the layout', () => {
     [{ format: 'NDJSON', compression: 'Gzip' }, '.ndjson.gz'],
     [{ format: 'CSV', compression: 'Zstd' }, '.csv.zst'],
     [{ format: 'Parquet', compression: 'Gzip' }, '.parquet'],
-  ] as const)('names files of %o so that readers know them', (output, extension) => {
+  ] as const)('gives files of %o the names that readers expect', (output, extension) => {
     expect(dataFileName({ segment: 3, toMs: startMs, part: 1, writerToken: 'w1' }, output)).toBe(
       `data/000003-20261101T000000000Z-001-w1${extension}`,
     );

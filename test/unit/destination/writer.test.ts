@@ -31,7 +31,7 @@ describe('the token of a process', () => {
     expect(await writer.stateOf(earlier.newToken())).toBe('ended');
   });
 
-  test('shows nothing about processes of other machines; neither does a name without a token', async () => {
+  test('does not show whether a process of another machine runs; nor does a name without a token', async () => {
     const ours = await ownIdentity();
     const writer = new Writer(ours, seededRandom(1));
     const other = new Writer({ ...ours, scope: 'another machine' }, seededRandom(1));

@@ -96,7 +96,7 @@ describe('an export has every row of its range once', () => {
     expect(outcome.operators[0]?.jobs).toBe(12);
   });
 
-  test('if only round counts show the limit (E4)', () => {
+  test('if only round numbers of rows reveal the limit (E4)', () => {
     const one = world(spread(25_000), { limit: 10_000, cutKinds: [undefined as never] });
     const plan = { boundariesMs: [0, 25_000] };
     const outcome = exportAll(one, plan, 1, 1);

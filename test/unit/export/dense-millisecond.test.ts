@@ -128,7 +128,7 @@ describe('a dense millisecond', () => {
     expect(await world.leftovers(record.files.map(({ name }) => name))).toEqual([]);
   });
 
-  test('is committed with rows once that the service stores and counts twice (E9)', async () => {
+  test('is committed with each row once, although the service stores and counts some twice (E9)', async () => {
     const world = worldOf(100, {}, { messages: [...crowd, ...crowd.slice(0, 7)] });
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ received: count + 7, written: count, duplicates: 7, count: { rows: count + 7 } });

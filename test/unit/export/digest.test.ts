@@ -117,7 +117,7 @@ describe('a comparison (E6)', () => {
     expect(compared(slice(0, 100, 4, more))).toMatchObject({ kind: 'same', range: { compared: names } });
   });
 
-  test('of no rows with no rows is a proof', () => {
+  test('of no rows with no rows proves the interval', () => {
     const none = [interval({ fromMs: 0, toMs: 100, written: 0 }, { figures: { bytes: 0 } })];
     expect(compare({ intervals: none, slices: [] })).toMatchObject({ range: { compared: { length: 3 } } });
     expect(compare({ intervals: none, slices: [slice(0, 100, 1)] }).kind).toBe('differs');
@@ -173,7 +173,7 @@ describe('a comparison by slices (E6)', () => {
     expect(proven.range).not.toHaveProperty('wholeIntervals');
   });
 
-  test('has explicit figures in records only for shared slices', () => {
+  test('stores figures of slices in records only for shared slices', () => {
     expect(intervals.map(({ slices }) => slices?.shared)).toEqual([
       [{ fromMs: 200, rows: 1, bytes: 8, oldestMs: 210, newestMs: 210, offsetsMs: 10 }],
       [{ fromMs: 200, rows: 2, bytes: 18, oldestMs: 260, newestMs: 270, offsetsMs: 130 }],

@@ -147,7 +147,7 @@ describe('a range with more rows than a search returns', () => {
     },
   );
 
-  test('leaves a slice beyond the limit to the search that meets it', async () => {
+  test('has one search for a slice with more rows than the limit', async () => {
     const crowded = Array.from({ length: 900 }, (_, index) => index / 2);
     const world = new PlanningWorld([...crowded, ...evenly(300)], limitOf(100));
     const rows = world.rowsOf(await world.plan());
@@ -156,7 +156,7 @@ describe('a range with more rows than a search returns', () => {
     expect(world.requests().filter((operation) => operation === 'createJob')).toHaveLength(2);
   });
 
-  test('leaves a millisecond beyond the limit to the search that meets it', async () => {
+  test('has one search for a millisecond with more rows than the limit', async () => {
     const world = new PlanningWorld([...Array<number>(300).fill(hourMs / 2), ...evenly(500)], limitOf(100));
     const rows = world.rowsOf(await world.plan());
     expect(rows.filter((count) => count >= 100)).toEqual([300]);
@@ -348,7 +348,7 @@ describe('search jobs of the planning', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
-  test('are used when the existing plan has the same segments', async () => {
+  test('are used when the plan at the destination has the same segments', async () => {
     const world = new PlanningWorld(evenly(10), limitOf(100));
     world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
     const planned = await world.plan();

@@ -145,7 +145,7 @@ function openJob() {
 
 const manifestName = definition.layout.manifest;
 
-test('a worker that waits reads again what others have written, however long a decision takes', async () => {
+test('a waiting worker reads again what others have written, even if decisions take long', async () => {
   const { clock, work } = new WorkWorld({ part: { index: 1, workers: 2 } });
   work.advance(limits);
   await settle();
@@ -449,7 +449,7 @@ describe('an export', () => {
         await world.clock.advance(30_000);
       },
     ],
-  ])('E2: an export %s starts again with its plan if its folder was moved away', async (_, look) => {
+  ])('E2: an export %s starts again with planning if its folder was moved away', async (_, look) => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     await world.commit(0);
@@ -477,7 +477,7 @@ describe('an export', () => {
 });
 
 describe('a search', () => {
-  test('with a narrower order is followed by a search of that order (E4)', async () => {
+  test('that asks for a shorter range is followed by a search of this range (E4)', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const narrower = { ...order(0), fromMs: fromMs + 100 };
@@ -488,7 +488,7 @@ describe('a search', () => {
     expect(world.search(0).order).toEqual({ ...order(0), toMs: fromMs + 100 });
   });
 
-  test('that proved nothing is counted for the next search, until the interval is committed', async () => {
+  test('that proved nothing counts as a failed search of its interval, until the interval is committed', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world.search(0).end({ kind: 'again', isFailure: false, message: 'a status was lost' });
@@ -517,7 +517,7 @@ describe('a search', () => {
     expect(await world.commit(0)).toMatchObject({ stage: 'complete', unproven: [] });
   });
 
-  test('that runs during a request of a user counts as the first search again', async () => {
+  test('that runs when a user requests a retry counts as the first search again', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     world
@@ -732,7 +732,7 @@ describe('limits', () => {
   test.each<[string, Partial<WorkLimits>, object]>([
     ['is paused', { isPaused: true }, { kind: 'paused' }],
     ['waits for its range to settle', { settleDelayMs: 10 * hourMs }, { kind: 'settling' }],
-  ])('time is over for one without a plan that %s, too', async (_, more, waitsFor) => {
+  ])('the deadline also applies to an export without a plan that %s', async (_, more, waitsFor) => {
     const world = new WorkWorld();
     world.planning = (_, { jobs: { signal } }) =>
       new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -850,7 +850,7 @@ describe('a failure', () => {
     expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { reason: 'DestinationDamaged' } });
   });
 
-  test('records that contradict each other stop all searches, and are read again every 30 seconds', async () => {
+  test('contradicting records stop all searches, and are read again every 30 seconds', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     const stray = emptyRecord({ ...order(2), toMs: order(2).toMs - 5 });
@@ -864,7 +864,7 @@ describe('a failure', () => {
     expect(await world.advance({ parallelism: 2 })).toMatchObject({ searches: 2, waitsFor: undefined });
   });
 
-  test('of records that contradict each other, most readings check only the names', async () => {
+  test('most readings of contradicting records check only the names', async () => {
     const world = new WorkWorld();
     const [whole, stray] = [emptyRecord(order(1)), emptyRecord({ ...order(2), toMs: order(2).toMs - 5 })];
     await settlePlan(world.destination, definition.layout, plan);

@@ -79,7 +79,7 @@ describe('first segments', () => {
     );
   });
 
-  test('of a million rows at a limit of 100,000 take eleven searches, none with a page for a few rows', () => {
+  test('of a million rows at a limit of 100,000 take eleven searches, and no search needs a page for a few rows', () => {
     const input = inputOf(Array<number>(8_640).fill(116), 100_000, 100_000);
     const segments = firstSegments(input);
     expect(segments).toHaveLength(11);

@@ -96,13 +96,13 @@ describe('a record that cannot be written (E3)', () => {
     expect(world.countOf('createJob')).toBe(1);
   });
 
-  test('because its answer was lost counts, and its files stay', async () => {
+  test('because its answer was lost is valid, and its files stay', async () => {
     const world = new SearchWorld();
     world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
     expect(await world.complaints(await world.committed())).toEqual([]);
   });
 
-  test('keeps its files while its existence is unknown, and the next search adopts it', async () => {
+  test('keeps its files while it may exist, and the next search adopts it', async () => {
     const world = new SearchWorld();
     failing(world, 'create', { times: 100, hasEffect: true });
     expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: 'destination.away' } });
@@ -122,7 +122,7 @@ describe('a record that cannot be written (E3)', () => {
   });
 
   test.each(['full', 'denied'] as const)(
-    'as if the destination were %s, and stands all the same, keeps its files',
+    'because the destination reports %s keeps its files if the record was stored nevertheless',
     async (failure) => {
       const world = new SearchWorld();
       failing(world, 'create', { failure, hasEffect: true });

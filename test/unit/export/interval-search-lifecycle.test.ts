@@ -98,7 +98,7 @@ describe('a search that is stopped', () => {
     expect(await world.records()).toHaveLength(1);
   });
 
-  test('commits the rows it has shortly before eight hours (E13)', async () => {
+  test('commits the rows that it has found shortly before eight hours (E13)', async () => {
     const world = new SearchWorld({ scenario: { search: { duration: '5m' } } });
     const search = world.begin();
     world.clock.after(150_000, () => search.endAsCut());
@@ -174,7 +174,7 @@ describe('a process that dies at a boundary (E3, E15)', () => {
   );
 
   test.each(cases)(
-    '%s, %s, costs its interval at most, and leaves only what the next one removes',
+    '%s, %s, loses at most its interval, and leaves only files that the next process removes',
     async (name, phase) => {
       const request = { output: { ...plainOutput, maxPartBytes: 20_000 } };
       const dying = new SearchWorld({ request });

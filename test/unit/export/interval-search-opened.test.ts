@@ -56,7 +56,7 @@ describe('a job that was opened for a longer range', () => {
     expect(await world.leftovers((await world.records())[0]?.files.map(({ name }) => name))).toEqual([]);
   });
 
-  test('that does not cover the start of the interval: its part is committed, and the rest is searched again', async () => {
+  test('that does not cover the start of the interval commits its part, and the rest is searched again', async () => {
     const far = { fromMs: startMs - hourMs / 2 };
     const { world, outcome } = await takenOver({ scenario: limited({ status: { bucketLength: '2h' } }) }, far);
     expect(outcome).toMatchObject({ kind: 'committed', record: { written: 249, count: { source: 'Aggregate' } } });

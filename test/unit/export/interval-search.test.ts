@@ -38,7 +38,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('has rows once that pages repeat (E9)', async () => {
+  test('has each row once, although pages repeat rows (E9)', async () => {
     const twins = [100, 100, 200, 200, 200].map((at) => ({
       at: hour.fromMs + at,
       raw: 'the same',
@@ -181,7 +181,7 @@ describe('a search that reached the message limit (E4)', () => {
   const withoutBuckets = { status: { bucketLength: '2h' } };
 
   test.each(['forcePaused', 'doneWithWarning'] as const)(
-    'commits its whole buckets when it shows as %s, and reads of what is left one page, since buckets may lack a row',
+    'commits its whole buckets if its state is %s, and reads one more page, because buckets may lack a row',
     async (atMessageLimit) => {
       const world = new SearchWorld({ scenario: cut(atMessageLimit, { status: { bucketLength: '10m' } }) });
       const record = await world.committed();
@@ -194,7 +194,7 @@ describe('a search that reached the message limit (E4)', () => {
     },
   );
 
-  test('is counted without its oldest millisecond when no bucket is complete', async () => {
+  test('is counted without its oldest millisecond if no bucket is complete', async () => {
     const world = new SearchWorld({ scenario: cut('forcePaused', withoutBuckets) });
     const record = await world.committed();
     expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });

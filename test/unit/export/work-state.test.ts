@@ -143,7 +143,7 @@ describe('an event changes the state', () => {
   });
 });
 
-test('an event that cannot occur in a state is a bug', () => {
+test('an event that cannot occur in a state throws', () => {
   const events: readonly (readonly [WorkEvent, readonly WorkState['kind'][]])[] = [
     [retried, ['loading', 'planning', 'exporting', 'complete']],
     [loaded, ['loading', 'planning']],

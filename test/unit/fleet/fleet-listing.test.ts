@@ -155,7 +155,7 @@ describe('U7: no collector is hidden', () => {
   test.each([
     ['where another build is free', [first, middle, spare, last]],
     ['where none is', [first, middle, last]],
-  ])('a collector newly installed with the build of the view shows in the next sweep, %s', async (_, builds) => {
+  ])('the next sweep shows a new collector that runs the build of the view, %s', async (_, builds) => {
     const { service, listing, swept } = world(2, middle);
     service.builds = builds;
     await swept(0);
@@ -515,7 +515,7 @@ describe('a build that is withdrawn (U7)', () => {
     expect(listing.pageRows()).toBe(1_000);
   });
 
-  test('without notice: a rejected page leads to a read of the builds', async () => {
+  test('unexpectedly: a rejected page leads to a read of the builds', async () => {
     const { clock, service, listing, swept } = world(30, middle);
     await swept(0);
     service.builds = [middle, spare, last];
@@ -605,7 +605,7 @@ describe('U9: an idle user', () => {
     return Object.assign(parts, { heard: Object.assign(heard, { a: 0, b: 0 }) });
   }
 
-  test('gets sweeps without notice if nothing changed; one user of each Secret checks the Secret', async () => {
+  test('is not notified of sweeps without changes; one user of each Secret checks the Secret', async () => {
     const { clock, service, heard } = await resting();
     service.lists.length = 0;
     await clock.advance(60 * minuteMs);
@@ -639,7 +639,7 @@ describe('U9: an idle user', () => {
     expect([heard, listing.problem()]).toEqual([{ a: 2, b: 2 }, undefined]);
   });
 
-  test('is notified of everything after it attends again', async () => {
+  test('is notified of every sweep when it is no longer idle', async () => {
     const { heard, attend, swept } = await resting();
     attend('b', () => heard.b++);
     await swept();

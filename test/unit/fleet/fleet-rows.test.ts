@@ -16,7 +16,7 @@ function filled(...ids: readonly string[]): FleetRows {
 const changed = (rows: FleetRows) => [...rows.members.takeChanged('policy')];
 
 describe('a page', () => {
-  test('shows its collectors, its sending time, and their places', () => {
+  test('stores its collectors, its sending time, and their positions', () => {
     const rows = new FleetRows();
     rows.takePage(page('1', '2'), 100, 50);
     expect(rows.get('2')).toMatchObject({ seenAtMs: 100, position: 51, formerVersion: undefined });
@@ -24,7 +24,7 @@ describe('a page', () => {
     expect(rows.size).toBe(2);
   });
 
-  test('sets no places if they do not count', () => {
+  test('does not change positions if the offset of the page is unknown', () => {
     const rows = filled('1');
     rows.takePage(page('1', '2'), 200, undefined);
     expect(rows.get('1')?.position).toBe(0);
@@ -105,7 +105,7 @@ describe('changes', () => {
 });
 
 describe('U7: a row without a collector in the listing', () => {
-  test('loses its place after one complete sweep', () => {
+  test('loses its position after one complete sweep', () => {
     const rows = filled('1', '2');
     rows.endSweep(new Set(['1']));
     expect(rows.get('2')?.position).toBe(-1);
@@ -135,7 +135,7 @@ describe('U7: a row without a collector in the listing', () => {
     expect(rows.missesAny(new Set(['1', '2', '3']))).toBe(false);
   });
 
-  test('loses its place if its page does not show it', () => {
+  test('loses its position if its page does not show it', () => {
     const rows = filled('1', '2', '3');
     rows.displace(0, 2, page('1', '4'));
     expect(rows.get('1')?.position).toBe(0);

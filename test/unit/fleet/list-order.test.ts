@@ -26,7 +26,7 @@ describe('two lists of one order', () => {
     expect(order(found, 'xpbqma')).toHaveLength(6);
   });
 
-  test('a collector in neither listing has no place', () => {
+  test('a collector in neither listing has no position', () => {
     const found = new ListOrder(undefined, list('ab'), list('c'), everybody);
     expect(found.place('z')).toBeUndefined();
     found.locate(everybody, 1);
@@ -55,13 +55,13 @@ describe('the position', () => {
 });
 
 describe('after another sweep', () => {
-  test('a collector that moved between the listings during the sweep keeps its place', () => {
+  test('a collector that moved between the listings during the sweep keeps its position', () => {
     const before = new ListOrder(undefined, list('ace'), list('bd'), everybody);
     const after = new ListOrder(before, list('ae'), list('bd'), everybody);
     expect(order(after, 'abcde')).toBe('abcde');
   });
 
-  test('a removed collector has no place', () => {
+  test('a removed collector has no position', () => {
     const before = new ListOrder(undefined, list('ace'), list('bd'), everybody);
     const after = new ListOrder(before, list('ae'), list('bd'), (id) => id !== 'c');
     expect(after.place('c')).toBeUndefined();
@@ -85,7 +85,7 @@ test('sorted listings with any gaps merge into the sorted order of all', () => {
   );
 });
 
-test('for any order, no collector is lost and no two share a place', () => {
+test('for any order, no collector is lost and no two have the same position', () => {
   const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'), { maxLength: 10 });
   fc.assert(
     fc.property(ids, ids, (first, second) => {

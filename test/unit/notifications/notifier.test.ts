@@ -80,7 +80,7 @@ describe('notifications', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test('are JSON, or texts of Slack with escaped characters', () => {
+  test('are JSON, or texts for Slack with escaped characters', () => {
     const notification = notificationOf(owner, stop, 0) as Notification;
     expect(JSON.parse(renderBody(notification, 'json'))).toEqual({
       ...{ source: 'logfleet', id: notification.id, time: '1970-01-01T00:00:00.000Z', subject: 'Stopped' },
@@ -105,7 +105,7 @@ describe('the queue of notifications', () => {
     expect(outcomes()).toEqual({ sent: 2 });
   });
 
-  test('gives up after ten attempts, and at once when a retry cannot help', async () => {
+  test('stops after ten attempts, and immediately if a retry cannot help', async () => {
     const lasting = world(() => passing);
     lasting.notifier.announce(owner, stop);
     await lasting.clock.advance(3_600_000);

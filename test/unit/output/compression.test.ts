@@ -69,7 +69,7 @@ describe.each(compressions)('$kind $level', (compression) => {
     expect((await pack(compression, pieces)).equals(file)).toBe(true);
   });
 
-  test('makes a readable file of nothing', async () => {
+  test('makes a readable file without content', async () => {
     expect(unpacked(compression, await pack(compression, []))).toHaveLength(0);
   });
 
@@ -112,7 +112,7 @@ test('gzip compresses two chunks at the same time', async () => {
   expect([packer.parallel, ended]).toEqual([2, [1, 0]]);
 });
 
-test('gzip compresses a chunk to the same bytes, wherever the output buffers of its stream end', async () => {
+test('gzip compresses a chunk to the same bytes, whatever part of an output buffer is free', async () => {
   const packer = packerOf({ kind: 'gzip', level: 1 });
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();

@@ -265,7 +265,7 @@ describe.each(compressions)('columns with $kind', (compression) => {
 });
 
 describe('pages', () => {
-  test('of a column are several if its values exceed a page', async () => {
+  test('of a column are several if its values do not fit into one page', async () => {
     const set = recordColumns(
       [],
       [
@@ -323,7 +323,7 @@ describe('pages', () => {
   });
 });
 
-test.each([1, 14, 15, 300])('the footer describes all of %d row groups', async (groups) => {
+test.each([1, 14, 15, 300])('the footer describes all %d row groups', async (groups) => {
   const rows = Array.from({ length: groups }, (_, row) => JSON.stringify({ a: `${row}`, _size: row }));
   const file = parquet(messageColumns(['a', '_size'], []), rows, none, 1);
   const { row_groups, num_rows } = parquetMetadata(arrayBufferOf(file));
@@ -333,7 +333,7 @@ test.each([1, 14, 15, 300])('the footer describes all of %d row groups', async (
   expect(await readParquet(file)).toEqual(expected);
 });
 
-test('shortened bounds of long texts are still bounds', async () => {
+test('shortened bounds of long texts are still valid bounds', async () => {
   const rows = Array.from({ length: 2_000 }, (_, row) => JSON.stringify({ a: `${'é'.repeat(20)}${row % 2}` }));
   const file = parquet(messageColumns(['a'], []), rows);
   const bounds = parquetMetadata(arrayBufferOf(file)).row_groups[0]?.columns[0]?.meta_data?.statistics;
@@ -424,7 +424,7 @@ test('short texts are shared after many long texts that are not shared', async (
   expect(found.map((row) => row['_raw'])).toEqual(texts);
 });
 
-test('files that are written one after the other use the same memory, and have the same bytes as files with memory of their own', async () => {
+test('files that are written one after the other reuse memory, and have the same bytes as files with separate memory', async () => {
   const columns = messageColumns([], []);
   const write = (memory?: ParquetMemory) => {
     const chunks: Buffer[] = [];

@@ -222,7 +222,7 @@ describe('a series of parts', () => {
     for (const { bytes } of sinks.slice(0, -1)) expect(bytes.readUInt32LE(bytes.length - 8)).toBeLessThan(24_000);
   });
 
-  test('writes rows of each partition to parts of their own, numbered by their first rows', async () => {
+  test('writes rows of each partition to separate parts, numbered in the order of their first rows', async () => {
     const sinks: KeepingSink[] = [];
     const partitions: string[] = [];
     const series = seriesOf((index, partition) => {
@@ -248,7 +248,7 @@ describe('a series of parts', () => {
     expect(parts.map((part) => part.rows)).toEqual(rows);
   });
 
-  test('ends the part that has received no row for longest when too many are open', async () => {
+  test('ends the part that has gone longest without a row when too many are open', async () => {
     const sinks: KeepingSink[] = [];
     const partitions: string[] = [];
     const series = seriesOf((index, partition) => {
@@ -271,7 +271,7 @@ describe('a series of parts', () => {
     expect(await seriesOf(() => optionsFor(new KeepingSink())).end()).toEqual([]);
   });
 
-  test('lets rows wait before a third part until the first one is finished', async () => {
+  test('delays the rows of a third part until the first one is finished', async () => {
     const finish = Promise.withResolvers<void>();
     const sinks: KeepingSink[] = [];
     const series = seriesOf((index) => {

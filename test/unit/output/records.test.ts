@@ -70,7 +70,7 @@ test.each([
   ['ndjson', 'gzip'],
   ['csv', 'zstd'],
   ['parquet', 'gzip'],
-] as const)('a file of %s is packed by %s, and Parquet not once more', (kind, packing) => {
+] as const)('a file of %s is compressed by %s, and Parquet only once', (kind, packing) => {
   const compression: Compression = packing === 'none' ? none : { kind: packing, level: 1 };
   const form = fileForm({ kind, fields: [], columns, formulaGuard: true }, compression);
   expect(form.compression).toEqual(kind === 'parquet' ? none : compression);

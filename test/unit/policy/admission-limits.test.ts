@@ -62,7 +62,7 @@ describe('the number of upgrades in flight', () => {
     expect(admission.pressed).toBe(false);
   });
 
-  test('collectors wait for capacity only when all of it is used', () => {
+  test('collectors wait for capacity only when none is left', () => {
     const strategy = { maxInProgress: 2, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });
     expect(admitted(bench, 0)).toMatchObject({ pressed: false });

@@ -121,7 +121,7 @@ describe('U3: a probe', () => {
     entries: [entryOf('1', openEntry({ state: 'unknown', sinceMs, number: 7 }))],
   });
 
-  test('repeats the attempt: same number, same age, and no additional use', () => {
+  test('repeats the attempt with the same number and age, and does not count as another attempt', () => {
     const bench = new PolicyBench({ ...unknown(100), seenAtMs: 100 + graceMs });
     const { post, attempts } = admitted(bench, 200 + graceMs, { attempts: 7 });
     expect(post[0]).toMatchObject({ used: 1, open: { state: 'intended', probe: true, number: 7, sinceMs: 100 } });
@@ -151,7 +151,7 @@ describe('U3: a probe', () => {
     expect(admitted(bench, graceMs).post).toEqual([]);
   });
 
-  test('is not posted while the POST of its attempt is on its way', () => {
+  test('is not posted while the POST of its attempt is in flight', () => {
     const bench = new PolicyBench({ ...unknown(0), seenAtMs: graceMs });
     expect(admitted(bench, graceMs, { inFlight: new Set(['1']) }).post).toEqual([]);
   });

@@ -87,7 +87,7 @@ test('abort replaces another stop, and ends a rollback', () => {
   expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
 });
 
-describe('of a retry and an abort that are read together, both are recorded, and this one counts:', () => {
+describe('a retry and an abort that are read together are both recorded, and only one has an effect:', () => {
   const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
   const both = (retry: string, abort: string, before: Partial<LedgerHeader> = {}) =>
     applied({ [annotations.retry]: retry, [annotations.abort]: abort }, before);

@@ -33,7 +33,7 @@ test('an entry without an open attempt is returned unchanged', () => {
 describe('an intended attempt', () => {
   const before = openEntry({ state: 'intended', sinceMs: 5 });
 
-  test('U2: stays intended while its POST is on its way', () => {
+  test('U2: stays intended while its POST is in flight', () => {
     expect(settle(before, { inFlight: true }, 10)).toBe(before);
   });
 
@@ -184,7 +184,7 @@ describe('an attempt with unknown outcome', () => {
   });
 });
 
-describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
+describe('U5: an attempt 35 minutes after its acceptance, adoption or takeover', () => {
   const limitMs = 1_000 + openLimitMs;
   const states: readonly AttemptState[] = ['accepted', 'unknown', 'adopted'];
 
@@ -224,7 +224,7 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     }
   });
 
-  test('a task that has ended still decides', () => {
+  test('the status of an ended task still decides the outcome', () => {
     const reading = task({ status: 'succeeded' });
     const after = settle(openEntry({ sinceMs: 1_000 }), { task: reading, row: row(oldVersion, limitMs) }, limitMs);
     expect(after?.ending?.kind).toBe('updated');

@@ -59,7 +59,7 @@ describe('a policy waits', () => {
     expect(held()).toBe(waits('b'));
   });
 
-  test('for a policy that has changed to its service since', () => {
+  test('for a policy that has changed to its service meanwhile', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.claimed(of('b'), elsewhere);

@@ -10,7 +10,7 @@ import { decided, fleetOf, PolicyBench, policyUid, updatedFleet } from './policy
 const { graceMs } = settings;
 
 describe('U9: a sweep of the fleet', () => {
-  test('because of its age is left to the listing: the decision only says which share of the budget sweeps may use', () => {
+  test('because of its age is started by the listing; the decision states only which share of the budget sweeps may use', () => {
     const idle = decided(new PolicyBench({ collectors: updatedFleet(1) }), { nowMs: 60 * minuteMs });
     expect(idle).toMatchObject({ watch: { sweepAfterMs: undefined, sweepShare: 10 }, requeueAfterMs: Infinity });
   });
@@ -91,7 +91,7 @@ describe('the estimated duration of upgrades is learned', () => {
     new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ sinceMs: 1_000, ...more })] });
   const read = { count: 2, lastMs: 61_000, previousMs: 46_000 };
 
-  test('from a task that had ended by this read, and not by the read before', () => {
+  test('from a task that one read shows as running, and the next read as ended', () => {
     const { durations: looks } = decided(one(), { tasks: succeeded, reads: new Map([['1', read]]), nowMs: 62_000 });
     expect(looks).toEqual([{ endedByMs: 60_000, unendedAtMs: 45_000 }]);
   });

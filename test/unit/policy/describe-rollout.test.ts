@@ -126,7 +126,7 @@ describe('a stop', () => {
     ['rollback', 'RollingBack'],
     ['inconclusive', 'StageInconclusive'],
     ['abort', 'Aborted'],
-  ] as const)('%s is told as %s, whatever the conditions tell of', (kind, reason) => {
+  ] as const)('%s is shown as %s, whatever the conditions show', (kind, reason) => {
     const header = { stop: { kind, message: 'Too many.', atMs: epochMs, stage: 'canary' } };
     const stopped = { reason, time, message: 'Too many.', stage: 'canary' };
     expect(told({ header }).rollout?.stopped).toEqual(stopped);

@@ -216,7 +216,7 @@ describe('tasks', () => {
     expect(figuresOf(bench).tasks[0]).toMatchObject({ state: word, endTime: '2026-11-01T00:01:00Z' });
   });
 
-  test('are listed once, also if they ended in this decision', () => {
+  test('are listed once, even if they ended in this decision', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
     const pending = bench.pending();
     pending.set('1', endedEntry('updated'));

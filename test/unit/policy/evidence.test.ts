@@ -57,7 +57,7 @@ describe('an upgraded collector', () => {
     expect(header.stages?.[0]?.tally).toEqual({ finished: 3, failed: 3 });
   });
 
-  test('whose success an earlier count includes counts as one more attempt', () => {
+  test('whose success belongs to an earlier count of failures counts as one more attempt', () => {
     const { entry, tally } = settled({ ...updated, counted: { tally: 7, stage: 0 } }, { alive: false });
     expect(tally).toEqual([4, 3]);
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
@@ -85,13 +85,13 @@ describe('an upgraded collector', () => {
     ['that returned to the target without logfleet', endedEntry('left', {}, counted)],
     ['U6: that reached the target after it had timed out', endedEntry('timedOut', {}, counted)],
     ['U6: that reached the target after it had failed', endedEntry('failed', {}, counted)],
-  ])('%s is updated, and its failure leaves the tally', (_, known) => {
+  ])('%s is updated, and its failure is no longer counted', (_, known) => {
     const { entry, tally } = settled(known, {});
     expect(entry?.ending).toMatchObject({ kind: 'updated', toVersion: target });
     expect(tally).toEqual([3, 1]);
   });
 
-  test('U6: a failure in an earlier count of failures does not change the present count', () => {
+  test('U6: a failure in an earlier count of failures does not change the current count', () => {
     expect(settled(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
   });
 
@@ -200,7 +200,7 @@ describe('a retry by a person', () => {
     expect(again.tally).toEqual([3, 2]);
   });
 
-  test('U10: keeps an upgrade by another tool apart from those of this rollout', () => {
+  test('U10: does not count an upgrade by another tool as one of this rollout', () => {
     const known = endedEntry('updated', {}, { used: 0 });
     expect(settled(known, {}, retry).entry).toMatchObject({ used: 0 });
   });
@@ -235,7 +235,7 @@ describe('a retry by a person', () => {
   });
 
   test.each(['failed', 'timedOut', 'refused', 'offline'] as const)(
-    'U14: a collector that could not be rolled back (%s) is where this rollout brought it, and can be rolled back later',
+    'U14: a collector that could not be rolled back (%s) still runs the version of this rollout, and can be rolled back later',
     (kind) => {
       const stuck = endedEntry(kind, { toVersion: oldVersion }, { back: true, used: 3 });
       expect(settled(stuck, {}, retry).entry).toMatchObject({

@@ -75,7 +75,7 @@ describe('collectors that stopped sending logs', () => {
     );
   });
 
-  test('that a retry has cleared are no failures any more', () => {
+  test('are no longer failures after a retry', () => {
     expect(messageFor({ ...failing(0), tally: tally(1, 1) })).toBe(
       '1 failure in the rollout, failurePolicy.maxFailures is 0',
     );
@@ -88,7 +88,7 @@ test('the message of a percentage has the number of upgrades', () => {
   );
 });
 
-test('after its completion, a rollout is judged by failurePolicy alone, and a percentage stops it only after minSamples', () => {
+test('a completed rollout is judged only by failurePolicy, and a percentage stops it only after minSamples', () => {
   const late = (finished: number, failed: number) => ({
     ...inStage(finished, failed, { maxFailures: 0 }),
     completedAtMs: epochMs,

@@ -91,7 +91,7 @@ describe('data that the ledger keeps', () => {
   const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
   const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));
 
-  test('U1: a head is read as it was written, except for ages', () => {
+  test('U1: a head is read back unchanged, except for ages', () => {
     fc.assert(
       fc.property(entries, fc.nat(64), fc.array(word), (list, logs, forgotten) => {
         const of = header({ attempts: 7, completedAtMs: epochMs });
@@ -104,7 +104,7 @@ describe('data that the ledger keeps', () => {
     );
   });
 
-  test('U1: a log is read as it was written, except for ages', () => {
+  test('U1: a log is read back unchanged, except for ages', () => {
     fc.assert(
       fc.property(entries, (list) => {
         const closed = list.map((one) => ({ ...one, open: undefined }));
@@ -213,7 +213,7 @@ describe('U1: an unreadable ledger stalls the policy, and does not count as empt
   );
 });
 
-test('U1: a successful upgrade takes less than 60 bytes, so a ledger has room for 100,000', () => {
+test('U1: a successful upgrade takes less than 60 bytes, so a ledger can store 100,000', () => {
   const line = encodeEntry(
     endedEntry('updated', { message: 'x'.repeat(500) }, { collectorId: '9223372036854775807' }),
     target,

@@ -114,7 +114,7 @@ describe('U1: ended attempts move to logs that are written once', () => {
     expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
   });
 
-  test('also when a process that has only read the ledger removes it', async () => {
+  test('even if a process that has only read the ledger removes it', async () => {
     const one = book();
     await fill(one, 1);
     const file = new LedgerFile(one.store, owner);
@@ -378,7 +378,7 @@ describe('U1: a former leader that continues', () => {
 });
 
 describe('U1: a full ledger', () => {
-  test('is reported only when the logs have no room', async () => {
+  test('is reported only when the logs are full', async () => {
     const one = book();
     let next = 1;
     for (let log = 0; log < 3; log++) next = await fill(one, next);

@@ -150,7 +150,7 @@ describe('U7: a collector that no listing shows, at a service with a single buil
   });
 });
 
-describe('the first of two reasons decides', () => {
+describe('the state is the first of two that apply', () => {
   const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
 
   test.each<[string, Partial<MemberInput>, string]>([

@@ -112,7 +112,7 @@ describe('the collectors of a policy', () => {
     });
   });
 
-  test('U7: stay without a row while an attempt is open, or while no listing can show collectors at the target', () => {
+  test('U7: remain without a row while an attempt is open, or while no listing can show collectors at the target', () => {
     const bench = new PolicyBench({ entries: [openEntry()] });
     expect(memberStates(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
     bench.listing.isObservable = false;
@@ -240,7 +240,7 @@ describe('the order of pending collectors', () => {
     ['OldestVersionFirst', ['2', '4', '1', '3', '5']],
     ['NewestVersionFirst', ['5', '1', '3', '2', '4']],
     ['Name', ['5', '4', '3', '2', '1']],
-  ] as const)('U9: %s, and within a version that of the list', (order, ids) => {
+  ] as const)('U9: %s, and within a version the order of the list', (order, ids) => {
     const bench = new PolicyBench({ spec: { strategy: { maxInProgress: 5, order } }, collectors: fleet });
     expect([...bench.memberIndex.pending()]).toEqual(ids);
   });
@@ -282,11 +282,11 @@ test.each([
   ['maxInProgress', { strategy: { maxInProgress: 3, order: 'OldestVersionFirst' } }, true],
   ['a pause', { paused: true }, true],
   ['the target', { target: { version: newerVersion } }, true],
-] as const)('%s asks for another memberIndex: %s', (_, change, same) => {
+] as const)('%s requires another memberIndex: %s', (_, change, same) => {
   expect(sameSelection(spec(), spec(change))).toBe(same);
 });
 
-describe('after any history', () => {
+describe('after any sequence of events', () => {
   const ids = ['1', '2', '3', '4', '5', '6'];
   const id = fc.constantFrom(...ids);
   const version = fc.constantFrom(oldVersion, target, newerVersion, '', 'nightly');
@@ -331,7 +331,7 @@ describe('after any history', () => {
     if (what === 'rank') ownership.introduce(claimant(uid, { priority: 1 }));
   }
 
-  test('counts, versions, lists and order equal those of an index built anew', () => {
+  test('counts, versions, lists and order equal those of a new index', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         const bench = new PolicyBench({ spec: { selector: { matchNames: ['web-*'] } } });

@@ -71,7 +71,7 @@ describe('a probe', () => {
   const before = openEntry({ state: 'intended', probe: true, sinceMs: 5_000 }, { used: 1 });
   const nowMs = 5_000 + graceMs + 100;
 
-  test('U3: in.upgrading adopts the own attempt', () => {
+  test('U3: in.upgrading adopts the upgrade that the attempt has started', () => {
     const after = refuse(before, 'collector.in.upgrading', nowMs);
     expect(after).toMatchObject({ used: 1, ending: undefined });
     expect(after?.open).toMatchObject({ state: 'adopted', ours: true, sinceMs: nowMs });
@@ -94,7 +94,7 @@ describe('a probe', () => {
   );
 
   test.each(['collector.version.invalid', 'collector.not.alive'])(
-    'U5: %s does not put off the time by which it is judged',
+    'U5: %s does not extend the time limit of the attempt',
     (code) => {
       const after = refuse(before, code, nowMs) as Entry;
       const limitMs = 5_000 + openLimitMs;

@@ -36,7 +36,7 @@ describe('each rule alone', () => {
     expect(outcome({ holds: [] }).posted).toBe(target);
   });
 
-  test.each(names)('%s: web-9 is not started, and status says why; once it is over, it is', (rule) => {
+  test.each(names)('%s: web-9 is not upgraded and the status says why, until the rule has ended', (rule) => {
     expectHeld(rule, { holds: [rule] });
     expect(outcome({ holds: [], over: [rule] }).posted).toBe(target);
     expect(outcome({ holds: [], over: [rule] }).told).not.toMatch(blockers[rule]);
@@ -273,10 +273,13 @@ describe('a rollback', () => {
 const retried: readonly StartRule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {
-  test.each(rowsOf(retryPairs.filter(([one]) => retried.includes(one))))('%s: it ends that', (_, first, retry) => {
-    expect(outcome({ holds: [first, retry] }).posted).toBe(target);
-    expectHeld(first as Blocker, { holds: [first], over: [retry] });
-  });
+  test.each(rowsOf(retryPairs.filter(([one]) => retried.includes(one))))(
+    '%s: the retry ends the other rule',
+    (_, first, retry) => {
+      expect(outcome({ holds: [first, retry] }).posted).toBe(target);
+      expectHeld(first as Blocker, { holds: [first], over: [retry] });
+    },
+  );
 
   test("rollback × person's retry: the retry ends the rollback", () => {
     expect(outcome({ holds: ['rollback', "person's retry"] }).posted).toBeUndefined();
@@ -284,7 +287,7 @@ describe("a person's retry", () => {
   });
 
   const held = retryPairs.filter(([one]) => isBlocker(one) && !retried.includes(one));
-  test.each(rowsOf(held))('%s: it ends the stop, and not that', (_, first, retry) => {
+  test.each(rowsOf(held))('%s: the retry ends the stop, but not the other rule', (_, first, retry) => {
     const one = first as Blocker;
     expectHeld(one, { holds: [one, 'failure stop', retry] });
     expect(outcome({ holds: ['failure stop', retry], over: [one] }).posted).toBe(target);
@@ -325,5 +328,5 @@ describe('the age of a build: while a newer build is too young, the rollout to t
 });
 
 describe('rules that exclude each other', () => {
-  test.each(Object.entries(apart))('%s: one of them rules the other out', (_, show) => show());
+  test.each(Object.entries(apart))('%s: only one of them can apply', (_, show) => show());
 });

@@ -19,7 +19,7 @@ describe('before the fleet was read', () => {
   const unanswered = { target, sameService: true, answered: false };
 
   test.each(['LedgerMissing', 'LedgerNotInstalled', 'LedgerUnreadable', 'ManifestUnusable', 'SecretNotFound'])(
-    '%s does not stay, since the host alone tells',
+    '%s does not stay, because only the host reports it',
     (reason) => {
       expect(stillHolds(shows(reason), found('Progressing'), unanswered)).toBe(false);
     },

@@ -94,7 +94,7 @@ test('a stage with a selector takes all collectors that match it', () => {
   expect(chosen(stage(), candidates)).toEqual(['1', '2', '3']);
 });
 
-test('one matching collector is enough to know that a stage has a collector', () => {
+test('one matching collector is enough for a stage to have collectors', () => {
   const read: string[] = [];
   function* fleet() {
     for (const one of [candidate('1', 'skipped'), ...all(1_000)]) {

@@ -53,7 +53,7 @@ describe('for all collectors', () => {
   });
 
   test.each(reasonsForAll.map(([reason], index) => [reason, index] as const))(
-    'with all that come after it, "%s" is reported',
+    'if all later rules apply, too, "%s" is reported',
     (waitsFor, index) => {
       const rest = reasonsForAll.slice(index);
       const parts = {

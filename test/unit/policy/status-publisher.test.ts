@@ -212,7 +212,7 @@ describe('a write that fails', () => {
     expect(events).toEqual([{ type: 'Normal', reason: 'RollingOut' }]);
   });
 
-  test('otherwise may have had its effect, so the cached status counts again', async () => {
+  test('otherwise may have taken effect, so the next status is compared with the cached status', async () => {
     const { publish, written, state, last } = world();
     await publish(rolling, '0/10');
     state.error = error('host.unreachable');

@@ -36,7 +36,7 @@ describe('the estimated end', () => {
   const endOf = (seen: ChangedInput, of = bench()) =>
     decided(of, { nowMs, ...seen }).figures.rollout?.estimatedCompletionTime;
 
-  test('is the present plus the time for 28 collectors at two in six minutes', () => {
+  test('is the current time plus the time for 28 collectors at two in six minutes', () => {
     expect(Date.parse(endOf({}) ?? '')).toBe(wallMs + 84 * minuteMs);
   });
 

@@ -117,7 +117,7 @@ describe('decideSchedule', () => {
     for (const state of states) expect(created(decide(1, { runs: [run(0, state)] }))).toEqual([]);
   });
 
-  it('counts stalled runs as active, and failed runs as gaps that hold no slot', () => {
+  it('counts stalled runs as active, and failed runs as gaps that use no slot', () => {
     const runs = [run(4, 'Stalled'), run(3, 'Failed', 'IntervalIncomplete')];
     const decision = decide(5, { runs });
     expect(decision.active).toBe(1);
@@ -125,7 +125,7 @@ describe('decideSchedule', () => {
     expect(decision.gaps).toEqual([{ span: span(3), run: runName('errors', span(3)), reason: 'IntervalIncomplete' }]);
   });
 
-  it('lets complete runs be recorded before their time counts as covered', () => {
+  it('records complete runs before their time counts as covered', () => {
     const decision = decide(1, { runs: [run(0, 'Complete')] });
     expect(decision.record).toEqual([run(0, 'Complete')]);
     expect(decision.coveredUntilMs).toBe(midnightMs);
@@ -201,7 +201,7 @@ describe('decideSchedule', () => {
     expect(created(decide(maxGaps + 1, { gaps: gaps.slice(1), runs: [run(0, 'Active')] }))).toEqual([]);
   });
 
-  it('creates no run for the future after the clock was ahead, and lets future runs hold no slot', () => {
+  it('creates no run for the future after the clock was ahead, and future runs use no slot', () => {
     const runs = [run(30, 'Active'), run(29, 'Active')];
     expect(created(decide(2, { runs, recorded: [span(0)] }))).toEqual([1]);
   });

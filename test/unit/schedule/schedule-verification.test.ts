@@ -141,7 +141,7 @@ describe('the verification reports', () => {
     expect(await verify({ toMs: hour(2).toMs })).toMatchObject({ gaps: [hour(2)] });
   });
 
-  test('damaged records only, as a gap of the given range', async () => {
+  test('a schedule with only damaged records, as a gap of the given range', async () => {
     for (const { recordName } of runs) destination.objects.set(recordName, Buffer.from('{'));
     const part = { fromMs: hour(0).fromMs, toMs: hour(2).toMs };
     expect(await verify(part)).toMatchObject({ runs: 0, gaps: [part], problems: { length: 3 } });

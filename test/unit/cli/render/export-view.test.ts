@@ -162,7 +162,7 @@ describe('the histogram', () => {
     expect(renderHistogram(pieces, range, 8)).toBe('▂▃▄▆▇█ ·');
   });
 
-  test('spreads a long piece over its columns, and adds short ones up', () => {
+  test('spreads a long slice over its columns, and adds up short slices', () => {
     const pieces = [
       { fromMs: 0, toMs: 40, rows: 40 },
       ...[40, 50, 60, 70].map((fromMs) => ({ fromMs, toMs: fromMs + 10, rows: 5 })),

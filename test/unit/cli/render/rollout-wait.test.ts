@@ -18,7 +18,7 @@ describe('renderWait', () => {
     expect(renderWait(withReason('WaitingForWindow'), nowMs)).not.toMatch(/left/);
   });
 
-  it('counts down only to the end of its wait', () => {
+  it('counts down only to the end of the current wait', () => {
     expect(renderWait(withReason('RollingOut'), nowMs)).toBe('the end of the soak of stage linux');
     expect(renderWait(undefined, nowMs)).toBeUndefined();
     const { waitingFor: _, ...rollout } = stagedStatus.rollout!;

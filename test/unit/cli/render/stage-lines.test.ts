@@ -38,7 +38,7 @@ describe('renderStages', () => {
     expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('90s');
   });
 
-  it('shows another text of a state', () => {
+  it('uses the given text for a state', () => {
     expect(renderStageState(stage('a', 'AwaitingApproval'), nowMs)).toBe('AwaitingApproval');
     expect(renderStageState(stage('a', 'AwaitingApproval'), nowMs, 'Awaiting approval')).toBe('Awaiting approval');
     const soaking = stage('a', 'Soaking', { soakedUntil: ago(-90) });
@@ -144,7 +144,7 @@ describe('renderStages', () => {
     ).toBe(counts);
   });
 
-  it('leaves out bars without space, and cuts long names', () => {
+  it('leaves out bars if space is limited, and cuts long names', () => {
     const stages = [stage('a-stage-with-a-long-name', 'Progressing', { updated: 3, failed: 1 })];
     expect(shown(stages, { width: 40 })).toEqual(['a-stage-w…  Progressing  3/10, 1 failed']);
     for (const width of [60, 80, 120])

@@ -97,7 +97,7 @@ describe('the Kubernetes Job of an export', () => {
     expect(causeHash(withProxy)).not.toBe(causeHash(inputOf()));
   });
 
-  test('fails at once for what a person must correct, and ignores evictions', () => {
+  test('fails immediately for errors that a person must correct, and ignores evictions', () => {
     expect(built(inputOf()).spec.podFailurePolicy.rules).toMatchObject([
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
       { action: 'FailJob', onExitCodes: { operator: 'In', values: [2, 3] } },
@@ -146,7 +146,7 @@ describe('the Kubernetes Job of an export', () => {
     expect(readShare({ [jobAnnotations.share]: 'no JSON' })).toBeUndefined();
   });
 
-  test('runs a manifest without what only the operator or Kubernetes carries out', () => {
+  test('runs a manifest without the fields that only the operator or Kubernetes uses', () => {
     const input = inputOf({ activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 60 });
     const manifest = JSON.parse(workerManifest(input.resource)) as SearchExport;
     expect(manifest.metadata).toEqual({ name: 'audit', namespace: 'logging' });
@@ -162,7 +162,7 @@ describe('the Kubernetes Job of an export', () => {
     expect(name).toMatch(/^a-b{43}-[0-9a-f]{10}$/);
   });
 
-  test('has another name for other work or another cause, and the same name otherwise', () => {
+  test('has another name if its work or its cause differs, and the same name otherwise', () => {
     const input = inputOf();
     const { metadata } = input.resource;
     const asked = { ...metadata, annotations: { 'logfleet.dev/requestedAt': 'now' } };
@@ -328,7 +328,7 @@ describe('the state of a Kubernetes Job', () => {
 });
 
 describe('the report of a worker', () => {
-  test('has at most 4,096 bytes, whatever the export says', () => {
+  test('has at most 4,096 bytes, however long the messages of the export are', () => {
     const manifest = { url: 'u'.repeat(2_048), rows: 1 };
     const fingerprint = 'f'.repeat(64);
     const status = { manifest, fingerprint, location: 'l'.repeat(2_048), jobs: ['unknown to the operator'] };

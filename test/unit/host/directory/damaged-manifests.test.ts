@@ -119,7 +119,7 @@ describe('a file that lost its end (D2)', () => {
   });
 
   test.each(['# end\n', '---\n# end\n'])(
-    'and ends with %j was changed by a person, who deleted a policy',
+    'and ends with %j counts as edited by a person, who deleted a policy',
     async (end) => {
       const place = new Workplace();
       place.write('all.yaml', both);
@@ -141,7 +141,7 @@ describe('a file that lost its end (D2)', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('and lost a document in its middle, too, is used after 10 s', async () => {
+  test('and a document before it is used after 10 s', async () => {
     const place = new Workplace();
     place.write('all.yaml', both);
     const host = await place.open();
@@ -160,18 +160,21 @@ describe('a file that lost its end (D2)', () => {
     ['19.500-10', '19.500-1'],
     ['19.500-1', '19.500-2'],
     ['19.500-1', '19.500-10'],
-  ])('a last line %s without a line feed that becomes %s is truncated if it is shorter', async (from, to) => {
-    const place = new Workplace();
-    const text = (version: string) =>
-      policy('web').replace(/ {2}target.*\n {2}selector.*\n/, `  selector: {}\n  target:\n    version: ${version}`);
-    place.write('web.yaml', text(from));
-    const host = await place.open();
-    place.write('web.yaml', text(to));
-    await host.refresh();
-    expect(host.problems().length).toBe(from.startsWith(to) ? 1 : 0);
-  });
+  ])(
+    'a file whose last line %s becomes %s counts as truncated only if the new line is the start of the old one',
+    async (from, to) => {
+      const place = new Workplace();
+      const text = (version: string) =>
+        policy('web').replace(/ {2}target.*\n {2}selector.*\n/, `  selector: {}\n  target:\n    version: ${version}`);
+      place.write('web.yaml', text(from));
+      const host = await place.open();
+      place.write('web.yaml', text(to));
+      await host.refresh();
+      expect(host.problems().length).toBe(from.startsWith(to) ? 1 : 0);
+    },
+  );
 
-  test('and has a changed line was edited by a person', async () => {
+  test('and has a changed line counts as edited by a person', async () => {
     const place = new Workplace();
     place.write('web.yaml', JSON.stringify({ a: 1 }));
     place.write(
@@ -276,7 +279,7 @@ describe('a file that is rewritten slowly (D2)', () => {
     expect([stages(host), host.problems()]).toEqual([undefined, []]);
   });
 
-  test('keeps its resources after a text that is refused', async () => {
+  test('keeps its resources if the new text is refused', async () => {
     const place = new Workplace();
     place.write('web.yaml', `${source('1.0.0')}${staged}`);
     const host = await place.open();
@@ -323,7 +326,7 @@ describe('a file that is rewritten slowly (D2)', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('is used at once if it lacks nothing', async () => {
+  test('is used immediately if nothing is missing', async () => {
     const place = new Workplace();
     place.write('web.yaml', `${source('1.0.0')}${staged}`);
     const host = await place.open();
@@ -345,7 +348,7 @@ describe('a file that is unreadable from the first run on may pause everything (
     expect(host.settings()).toEqual({});
   });
 
-  test('a document that is refused pauses no export', async () => {
+  test('an invalid document pauses no export', async () => {
     const place = new Workplace();
     place.write('x.yaml', policy('web').replace('selector: {}', 'selector: 7'));
     const host = await place.open();
@@ -397,7 +400,7 @@ describe('a file that is being written (D2)', () => {
     expect([names(host), get(host, 'pin').spec.target.version]).toEqual([['pin', 'web'], '19.501-1']);
   });
 
-  test('is waited for by a start', async () => {
+  test('delays the start', async () => {
     const place = new Workplace();
     place.writeNow('web.yaml', policy('web'));
     const host = await place.openInTime();

@@ -115,7 +115,7 @@ describe('resources', () => {
     expect(heard.length).toBe(4);
   });
 
-  test('a change is noticed at once without a call of refresh', async () => {
+  test('a change is noticed immediately without a call of refresh', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open({ clock: systemClock });
@@ -125,7 +125,7 @@ describe('resources', () => {
     expect(version(get(host, 'web'))).toBe('19.501-1');
   });
 
-  test('in a folder that is new, too', async () => {
+  test('in a new folder, too', async () => {
     const place = new Workplace();
     const host = await place.open({ clock: systemClock });
     const heard = () => new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
@@ -233,7 +233,7 @@ describe('a manifest that is removed', () => {
     expect(JSON.parse(place.read(statusFile)).retainedSince).toBeDefined();
   });
 
-  test('from one directory to another takes its state along (D4)', async () => {
+  test('that moves to another directory keeps its state (D4)', async () => {
     const place = new Workplace();
     place.write('a/web.yaml', policy('web'));
     place.write('b/api.yaml', policy('api'));
@@ -341,7 +341,7 @@ describe('an unusable manifest', () => {
     expect(find(host, 'api')).toBeDefined();
   });
 
-  test('resources of a file that cannot be opened stay as they were', async () => {
+  test('resources of a file that cannot be opened do not change', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -354,7 +354,7 @@ describe('an unusable manifest', () => {
     expect(host.problems()).toMatchObject([{ file: place.path('web.yaml'), line: 1, column: 1 }]);
   });
 
-  test('a directory that cannot be listed for a while stays as it was', async () => {
+  test('resources of a directory that cannot be listed for a while do not change', async () => {
     const outer = new Workplace();
     outer.write('a/web.yaml', policy('web'));
     outer.write('b/api.yaml', policy('api'));
@@ -367,7 +367,7 @@ describe('an unusable manifest', () => {
     expect(host.problems()).toMatchObject([{ file: outer.path('a') }]);
   });
 
-  test('of two resources with one name, the former version counts, or none if there is no former version (D5)', async () => {
+  test('of two resources with one name, neither counts; a former version stays (D5)', async () => {
     const place = new Workplace();
     place.write('b.yaml', policy('web'));
     const host = await place.open();
@@ -401,7 +401,7 @@ describe('an unusable manifest', () => {
     expect(existsSync(place.path('b/.logfleet/ledgers/CollectorVersionPolicy/logging/api', other.uid))).toBe(true);
   });
 
-  test('names that lead out of the directory are refused', async () => {
+  test('names with a path out of the directory are refused', async () => {
     const place = new Workplace();
     place.write('a.yaml', policy('"../../../../evil"'));
     place.write('b.yaml', policy('web').replace('namespace: logging', 'namespace: ..'));
@@ -567,7 +567,7 @@ describe('status', () => {
     expect(get(host, 'web')).toEqual(fresh);
   });
 
-  test('that is the same is no write', async () => {
+  test('that is unchanged is not written', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -575,7 +575,7 @@ describe('status', () => {
     expect(await host.writeStatus('CollectorVersionPolicy', { ...first, status: status('1') })).toBe(first);
   });
 
-  test('leaves the spec alone', async () => {
+  test('does not change the spec', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -771,7 +771,7 @@ spec:
     expect(get(host, 'errors').metadata.annotations).toEqual({});
   });
 
-  test('an export stays as it is when its immutable fields change', async () => {
+  test('an export does not change if its immutable fields are edited', async () => {
     const place = new Workplace();
     place.write('errors.yaml', manifest('error'));
     const host = await place.open();

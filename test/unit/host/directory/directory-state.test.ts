@@ -75,7 +75,7 @@ describe('a ledger', () => {
     });
   });
 
-  test('a half-written file is no shard', async () => {
+  test('a half-written file is ignored', async () => {
     const { place, host, owner } = await open();
     await host.ledgers.write(owner, 'attempts', 'one', undefined);
     const folder = `.logfleet/ledgers/CollectorVersionPolicy/logging/web/${owner.uid}`;
@@ -86,7 +86,7 @@ describe('a ledger', () => {
     expect(readdirSync(place.path(folder))).toEqual(['attempts.json']);
   });
 
-  test('is never written outside its folder, whatever its name is', async () => {
+  test('is never written outside its folder, even with an unusual name', async () => {
     const { host, owner } = await open();
     const write = async (to: OwnerRef, shard: string) => host.ledgers.write(to, shard, 'x', undefined);
     await expect(write(owner, '../../x')).rejects.toMatchObject({ code: 'bug.assertion' });
@@ -99,7 +99,7 @@ describe('paths of state', () => {
   const key = { namespace: 'logging', name: 'web' };
 
   test.each(['..', '.', '', 'a/b', '.hidden', 'UPPER', 'a_b', 'a\u0000', `${'x'.repeat(254)}`])(
-    'a name %j has none',
+    'a name %j has no path',
     (name) => {
       expect(() => state.statusFile('CollectorVersionPolicy', { ...key, name })).toThrow(/is no name/);
       expect(() => state.requestFile('CollectorVersionPolicy', { ...key, namespace: name })).toThrow(/is no name/);
@@ -146,7 +146,7 @@ describe('durable files', () => {
     });
   });
 
-  test('readers see the complete old text or the complete new text', async () => {
+  test('readers get either the complete old text or the complete new text', async () => {
     const place = new Workplace();
     const texts = ['a'.repeat(200_000), 'b'.repeat(200_000)];
     await writeDurably(place.path('file'), texts[0] as string);
@@ -162,7 +162,7 @@ describe('durable files', () => {
     await writer;
   });
 
-  test('leftovers are removed at every depth, and only they', async () => {
+  test('leftovers are removed at every depth, and no other files', async () => {
     const place = new Workplace();
     for (const file of ['.x.json.1.2.tmp', 'a/.y.tmp', 'a/y.json', 'a/z.tmp', 'a/.hidden']) place.write(file, '');
     await removeLeftovers(place.directory);
@@ -261,7 +261,7 @@ describe('a view', () => {
   });
 });
 
-test('tasks of one key never overlap, tasks of two keys do, and a failure affects no other task', async () => {
+test('tasks of one key never overlap, tasks of different keys do, and a failure affects no other task', async () => {
   const tasks = new SerialTasks();
   const order: string[] = [];
   const task = (name: string) => async () => {
@@ -285,7 +285,7 @@ test('uids have the form of version 4 and differ', () => {
   expect(createUid(systemRandom)).not.toBe(createUid(systemRandom));
 });
 
-test('two values are the same data whatever the order of their members', () => {
+test('two values are equal in any order of their members', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
       expect(sameValue(left, structuredClone(left))).toBe(true);

@@ -58,7 +58,7 @@ test.each([
   ['/apis/logfleet.dev/v1alpha1/collectorversionpolicies', 'collectorversionpolicies'],
   ['/apis/logfleet.dev/v1alpha1/namespaces/a/collectorversionpolicies/b/status', 'collectorversionpolicies/status'],
   ['/apis/coordination.k8s.io/v1/namespaces/a/leases/b', 'leases'],
-])('%s is about %s', (path, resource) => {
+])('%s concerns %s', (path, resource) => {
   expect(resourceOfPath(path)).toBe(resource);
 });
 

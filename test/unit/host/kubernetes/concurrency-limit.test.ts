@@ -22,7 +22,7 @@ test('runs at most the allowed number of tasks at once, in order of arrival', as
   expect(begun).toEqual([0, 1, 2, 3]);
 });
 
-test('a failed task makes room for the next one', async () => {
+test('after a failed task, the next one starts', async () => {
   const limit = new ConcurrencyLimit(1);
   await expect(limit.run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await limit.run(async () => 'done')).toBe('done');

@@ -45,7 +45,7 @@ test('an Event names its owner and the reporting process', async () => {
   ]);
 });
 
-test('an Event is a line of the log with its reason and detail, and is passed to the listener', async () => {
+test('an Event is written to the log with its reason and detail, and is passed to the listener', async () => {
   const world = createWorld();
   const log = new RecordingLogger();
   const heard: string[] = [];
@@ -105,7 +105,7 @@ test('publishing never waits, and memory is bounded while the server does not an
 });
 
 test.each(['before', 'after'] as const)(
-  'an answer lost %s the effect neither loses nor repeats an Event',
+  'an answer that is lost %s the effect neither loses nor repeats an Event',
   async (when) => {
     const at = setting();
     let lost = 0;

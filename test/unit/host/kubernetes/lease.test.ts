@@ -110,7 +110,7 @@ test('the lease has the fields that Kubernetes defines', async () => {
   expect(spec.renewTime).toMatch(/^2026-11-01T00:00:0\d\.\d{6}Z$/);
 });
 
-test('a released lease is taken at the next check, and not by force', async () => {
+test('a released lease is taken at the next check, without a takeover by force', async () => {
   const { world, first, second } = await pair();
   const released = first.election.release();
   expect(first.election.isLeader()).toBe(false);
@@ -120,7 +120,7 @@ test('a released lease is taken at the next check, and not by force', async () =
   expect(second.election.tookOverByForce()).toBe(false);
 });
 
-test('a leader that is killed is replaced when its lease has run out, by force', async () => {
+test('a leader that is killed is replaced by force when its lease has expired', async () => {
   const { world, first, second } = await pair();
   first.kill();
   await world.clock.advance(leaseDurationMs - checkIntervalMs);
@@ -242,7 +242,7 @@ test('wall clocks that differ by a day have no effect', async () => {
 });
 
 test.each(['before', 'after'] as const)(
-  'answers lost %s the effect cost neither the lease nor a term',
+  'answers that are lost %s the effect neither lose the lease nor end the term',
   async (when) => {
     const { world, first, second } = await pair();
     let number = 0;
@@ -267,7 +267,7 @@ test('a takeover by force counts as forced even if its answer was lost', async (
   expect(second.election.tookOverByForce()).toBe(true);
 });
 
-test('a lease that is deleted under its leader is not taken before it would have run out', async () => {
+test('a lease that is deleted while it is held is not taken before it would have expired', async () => {
   const { world, first, second } = await pair();
   await world.clock.advance(5_000);
   first.api.partition();
@@ -297,7 +297,7 @@ test('a process that never saw the deleted lease waits until its holder has stop
   expect(third.election.tookOverByForce()).toBe(true);
 });
 
-test('a machine that slept has lost the lease, although its monotonic clock stood still', async () => {
+test('a machine that slept has lost the lease, although its monotonic clock did not advance', async () => {
   const { first } = await pair();
   first.clock.skewMs = renewDeadlineMs;
   expect(first.election.isLeader()).toBe(false);
@@ -322,7 +322,7 @@ test('a renewal without an answer fails early enough for two more attempts', asy
   expect(first.election.isLeader()).toBe(true);
 });
 
-test('a release in the middle of a first attempt leaves the lease free', async () => {
+test('a release during the first attempt leaves the lease without a holder', async () => {
   const world = createWorld({ latencyMs: [100, 100] });
   const candidate = new LeaseCandidate(world, 'candidate', 1);
   candidate.election.start();

@@ -55,7 +55,7 @@ test('each write is one request', async () => {
   expect(at.world.server.requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
 });
 
-test('a write asks for the metadata alone, so that the content is not sent back', async () => {
+test('a write requests only the metadata, so that the answer does not contain the content', async () => {
   const { world, owner, store } = setting();
   const accepted: (string | undefined)[] = [];
   world.server.onRequest = ({ accept }) => {
@@ -130,7 +130,7 @@ test('a resource that was deleted and created again has no ledger', async () => 
   expect((await read(again, 'head'))?.content).toBe('anew');
 });
 
-test('a Ledger with the right name and another owner is left alone', async () => {
+test('a Ledger with the right name and another owner is not changed', async () => {
   const at = setting();
   await write(at, 'head', 'one');
   for (const { metadata } of ledgers(at.world)) {
@@ -182,7 +182,7 @@ function requestsOf({ world: { server } }: LedgerStoreSetting): readonly string[
 }
 
 describe('after a start', () => {
-  test('the shards of many resources cost one list, also for resources without a ledger', async () => {
+  test('one list reads the shards of all resources, including resources without a ledger', async () => {
     const at = started();
     const owners = Array.from({ length: 120 }, (_, index) => ownerOf(createPolicy(at.world, `policy-${index}`)));
     const writer = new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') });
@@ -261,7 +261,7 @@ describe('after a start', () => {
     expect(requestsOf(at)).toEqual(['list', 'head']);
   });
 
-  test('ten minutes later the list is forgotten', async () => {
+  test('the list is discarded after ten minutes', async () => {
     const at = started();
     await read(at, 'head');
     await at.world.clock.advance(600_000);

@@ -135,7 +135,7 @@ test('one of two operators acts on all resources, if each of them was the first 
   }
 });
 
-test('reconcilers see neither entries nor the condition', async () => {
+test('reconcilers get neither the entries nor the condition', async () => {
   const { first } = await twoInstallations();
   const [policy] = [...first.host.resources(policies).list()];
   expect(policy?.status).toEqual({ targetVersion: '1' });
@@ -176,7 +176,7 @@ test('an operator that restarts asks again whether the other operator still runs
   expect(restarted.sees()).toBe(true);
 });
 
-test('the condition goes away when the second operator has been uninstalled', async () => {
+test('the condition is removed when the second operator has been uninstalled', async () => {
   const { world, first, second } = await twoInstallations();
   await second.host.stop();
   await world.clock.advance(askAgainMs + 2 * answerMs + 20_000);

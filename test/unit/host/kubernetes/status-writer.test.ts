@@ -29,7 +29,7 @@ function write(world: KubernetesWorld, host: KubernetesHost, targetVersion: stri
   return world.clock.during(host.writeStatus(policies, withTarget(cached(host), targetVersion)));
 }
 
-test('a written status is read at once, and the next write needs no watch event', async () => {
+test('a written status can be read immediately, and the next write needs no watch event', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   for (const version of ['1.0-1', '1.0-2', '1.0-3']) {
@@ -135,7 +135,7 @@ test('a resource that is deleted and created again during a write calls the list
   await expect(writing).resolves.toBe('host.conflict');
 });
 
-test('a list that was sent before a write and answered after it does not put it back', async () => {
+test('a list that was sent before a write and answered after it does not undo the write', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ method, name }) =>
     method === 'GET' && name === undefined ? { kind: 'delay', delayMs: 10_000 } : undefined;

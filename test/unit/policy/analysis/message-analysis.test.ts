@@ -91,7 +91,7 @@ describe('the judgement of collectors', () => {
     ['one message less', 100, 49, true],
     ['no message', 4310, 0, true],
     ['more messages than before', 100, 1_000, false],
-  ])('of a member that ships %s', (_, baseline, messages, isQuiet) => {
+  ])('of a collector that sends %s', (_, baseline, messages, isQuiet) => {
     const found = judge({ 1: baseline }, { 1: messages });
     expect(found).toMatchObject({ judged: 1, quiet: isQuiet ? 1 : 0, unjudged: 0 });
     expect(found.quietest).toEqual(isQuiet ? [{ id: '1', name: 'web-1', messages, baseline }] : []);
@@ -149,7 +149,7 @@ test.each([
     3,
     '3 collectors send too few messages since their upgrade (for example web-1: 12 messages in 30m, 4310 before the upgrade)',
   ],
-])('quiet members are named with their counts: %i', (quiet, text) => {
+])('quiet collectors are named with their counts: %i', (quiet, text) => {
   const quietest = [{ id: '1', name: 'web-1', messages: 12, baseline: 4310 }];
   const outcome = { judged: 20, quiet, unjudged: 0, scannedBytes: 0, quietest };
   expect(quietText({ ...settings, outcome })).toBe(text);

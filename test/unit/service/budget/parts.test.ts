@@ -119,7 +119,7 @@ describe('the margin of the path (B1)', () => {
     expect(margin.learn('listing', 112, 122_000)).toBe(2);
   });
 
-  it('doubles the margin added for a 429 with each further 429, up to its maximum', () => {
+  it('doubles the additional margin with each further 429, up to a maximum', () => {
     const margin = new PathMargin();
     const grown = Array.from({ length: 6 }, () => {
       margin.refused();

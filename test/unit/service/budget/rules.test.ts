@@ -42,7 +42,7 @@ async function granted(count: number, requestClass: RequestClass = 'listing'): P
 
 const rounded = (times: readonly number[]) => times.map((time) => Math.round(time));
 
-describe('B1: starts', () => {
+describe('B1: the budget', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
@@ -415,7 +415,7 @@ describe('B4: polls', () => {
     expect(rounded(wire.sentAt('listing'))).toEqual([30_000]);
   });
 
-  it('sends again after five minutes, for any Retry-After', async () => {
+  it('sends again after five minutes, even with a longer Retry-After', async () => {
     await refuse(86_400_000);
     call(1, 'listing');
     await clock.advance(3_600_000);

@@ -43,7 +43,7 @@ test('keep-alives in danger precede pages, which get every fourth start when the
   expect(shareOf('pageRead', starts(400, { keepAlive: 3_600, pageRead: 2_500 }))).toBe(0.25);
 });
 
-test('only pages get such a share', () => {
+test('only pages get such a share of starts', () => {
   for (const requestClass of ['taskCreation', 'taskStatus', 'listing'] as const)
     expect(shareOf('keepAlive', starts(100, { keepAlive: 100, [requestClass]: 1_900 }))).toBe(1);
 });

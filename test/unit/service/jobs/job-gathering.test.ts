@@ -153,7 +153,7 @@ describe('the progress of a search', () => {
     expect(doneShare({ state, buckets: [bucket(0, 20)], messageCount: 10 })).toBeCloseTo(0.5);
   });
 
-  test('is unknown if the histogram is complete and shows running more (3.1)', () => {
+  test('is unknown if the histogram is complete before the search (3.1)', () => {
     const state = 'doneGatheringHistogram';
     expect(doneShare({ state, buckets: [bucket(500, 20)], messageCount: 20 })).toBeUndefined();
     expect(doneShare({ state, buckets: [bucket(500, 0)] })).toBeUndefined();
@@ -186,7 +186,7 @@ test('figures come from the last status, and stay if a status omits them', () =>
   });
 });
 
-test('a lost status taints the job for good (E5)', () => {
+test('a job stays tainted after a lost status (E5)', () => {
   const gathering = new JobGathering();
   gathering.lost();
   gathering.take({ value: { ...running, state: 'doneGatheringResults' }, sentAtMs: 0 });

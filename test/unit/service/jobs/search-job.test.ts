@@ -113,7 +113,7 @@ describe('the schedule of status requests (B4)', () => {
     expect(fake.asked).toEqual([2_000, 10_500, 21_000]);
   });
 
-  test('a waiting progress request gives way to a keep-alive that is due', async () => {
+  test('a waiting progress request is replaced by a keep-alive that is due', async () => {
     const { clock, fake } = world();
     const waiting: { readonly isProgressCheck: boolean | undefined; readonly signal: AbortSignal | undefined }[] = [];
     fake.getStatus = ({ isProgressCheck, signal } = {}) => {

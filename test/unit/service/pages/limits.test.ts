@@ -53,7 +53,7 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
     });
   });
 
-  test('skipped content may have any length', () => {
+  test('content that the scanner skips may have any length', () => {
     expect(scan(`{"x":["${'x'.repeat(5_000)}"],"messages":[]}`, chunk, { maxRowBytes: 100 })).toBe(0);
   });
 

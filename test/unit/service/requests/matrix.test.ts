@@ -129,7 +129,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     else expect(error).toBeUndefined();
   });
 
-  test('a good answer', async () => {
+  test('a valid answer', async () => {
     const own = await prepared();
     await expect(own.world.run(calls[operation](own))).resolves.toMatchObject({ sentAtMs: expect.any(Number) });
   });
