@@ -47,8 +47,8 @@ export interface NewResource<K extends KindName> {
 }
 
 /**
- * Result of the creation of a resource. `exists` means that the owner already owns a resource of this name. `taken`
- * means that a resource of this name exists, but the owner does not own it.
+ * Result of the creation of a resource. `exists`: the owner already owns a resource of this name. `taken`: a resource
+ * of this name exists, but the owner does not own it.
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
@@ -67,9 +67,9 @@ export const ledgerFormat = 2;
 export const maxShardBytes = 512 * 1024;
 
 /**
- * Stores the ledgers of resources: facts that cannot be observed again, such as running upgrades (U1). A ledger
- * consists of named objects, each with its own optimistic lock. A read may return an outdated object; a write based on
- * it fails with `host.conflict`.
+ * Stores the ledgers of resources: state that logfleet cannot read from the service again, such as running upgrades
+ * (U1). A ledger consists of named objects, each with its own optimistic lock. A read may return an outdated object. A
+ * write based on an outdated object fails with `host.conflict`.
  */
 export interface LedgerStore {
   /** Reads one object of the ledger that belongs to `owner`. Returns undefined if the object does not exist. */
@@ -78,7 +78,7 @@ export interface LedgerStore {
    * Writes one complete ledger object and returns its new version. Fails with `host.conflict` if the stored version is
    * not `expected`.
    * @param expected version that was last read or written; undefined to create the object
-   * @param summary content in a few words, for users
+   * @param summary short description of the content, for users
    */
   write(
     owner: OwnerRef,
@@ -125,8 +125,8 @@ export interface SecretReader {
 }
 
 /**
- * Tells whether this process is the leader. Only the leader may write and send requests. The local clock decides, so a
- * process notices after a long suspension that its leadership has ended.
+ * Tells whether this process is the leader. Only the leader may write and send requests. The leadership ends by the
+ * local clock, so a process also notices this after it was suspended.
  */
 export interface Leadership {
   /** True while this process leads. The leadership ends before another process can become the leader. */
@@ -141,11 +141,11 @@ export interface Leadership {
   subscribe(listener: () => void): () => void;
 }
 
-/** Settings of the whole operator, which come from the ConfigMap `logfleet-settings`. */
+/** Settings of the whole operator, from the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
   /**
    * User or object that paused the operator, as text after "paused by"; undefined without a pause. A paused operator
-   * starts no new work, and running work continues.
+   * starts no new work, but running work continues.
    */
   readonly pausedBy?: string | undefined;
   /** Explains that an unusable manifest stops all upgrades (D1), and what to do. Undefined if upgrades may start. */
@@ -169,7 +169,7 @@ export interface Host {
   /** Returns whether `remove` can delete this resource. It never deletes a user's manifest file. */
   canRemove(resource: AnyResource): boolean;
   /**
-   * Deletes the resource with this uid and resource version. Succeeds if the resource is gone. Fails with
+   * Deletes the resource with this uid and resource version. Succeeds if the resource no longer exists. Fails with
    * `host.conflict` (handling `backoff`) if it was changed or replaced.
    */
   remove(resource: AnyResource): Promise<void>;
@@ -180,7 +180,7 @@ export interface Host {
   settings(): OperatorSettings;
   /** Calls `listener` after each change of the settings. Returns the function that unsubscribes. */
   subscribeSettings(listener: () => void): () => void;
-  /** Returns the flags with which other commands find a resource, each after a space, as in ` -n logging`. */
+  /** Returns the flags that other commands need to find a resource, each after a space, as in ` -n logging`. */
   commandFlags(resource: OwnerRef): string;
   readonly ledgers: LedgerStore;
   readonly events: EventSink;

@@ -66,7 +66,7 @@ export interface WorkerJobs {
   pods(): Iterable<WorkerPod>;
   /** Calls `listener` with the uid of the export when a Job or pod changes. Returns the function that unsubscribes. */
   subscribe(listener: (exportUid: string) => void): () => void;
-  /** Reads whether a Job exists, without the cache. */
+  /** Requests from the API server whether a Job exists. */
   exists(key: JobKey): Promise<boolean>;
   /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists. */
   create(key: JobKey, manifest: object): Promise<'created' | 'exists'>;

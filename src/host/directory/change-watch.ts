@@ -1,8 +1,7 @@
 /**
- * Watches folders of manifests. Calls `onChange` once when nothing has changed for `debounceMs`, and also every
- * `pollMs`, because the operating system can lose file watches.
- *
- * Invariant: calls of `onChange` never overlap. A change during a call causes another call.
+ * Watches folders of manifests. Calls `onChange` when nothing has changed for `debounceMs` after a change. Also calls
+ * it every `pollMs`, because the operating system can lose file watches. Calls of `onChange` never overlap. A change
+ * during a call causes another call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -32,7 +31,7 @@ export class ChangeWatch {
 
   /**
    * Watches exactly these folders. A new folder causes a call of `onChange`, because its files may have changed before
-   * the watch began. If a folder cannot be watched, changes in it are found every `pollMs`.
+   * the watch began. Changes in a folder that cannot be watched are found every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;

@@ -2,7 +2,7 @@
  * Manages the resources of one or more manifest directories.
  *
  * Invariants:
- * - A resource gets its uid when its manifest is first read. It keeps the uid until its state is discarded (D4).
+ * - A resource gets its uid when its manifest is first read, and keeps it until its state is discarded (D4).
  * - The generation increases with each change of the spec, and the resource version with each change of the resource.
  * - Each change is written to the disk before listeners are called.
  * - When a manifest becomes invalid, its resource does not change (D1, D2).
@@ -40,19 +40,21 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /**
- * Time in ms for which a manifest must be missing before its resource counts as deleted (D3). The delay is needed
- * because editors and `git pull` delete a file before they write it again.
+ * After a manifest is missing for this time in ms, its resource counts as deleted (D3). The delay is needed because
+ * editors and `git pull` delete a file before they write it again.
  */
 export const deletionDelayMs = 5_000;
 /**
- * Maximum time in ms that the operator waits at its start for manifest files that are still being written (D2). It is
- * longer than `lossDelayMs`, so that a file from which a user has removed text is accepted at the start.
+ * At its start, the operator waits at most this time in ms for manifest files that are still being written (D2). It is
+ * longer than `lossDelayMs`, so that the start also accepts a file from which a user has removed text.
  */
 const longestWritingMs = 15_000;
 
 export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];
-  /** True in the operator, which waits until files are complete. Commands such as `logfleet get` do not wait. */
+  /**
+   * True in the operator, which waits until files are completely written. Commands such as `logfleet get` do not wait.
+   */
   readonly isOperator: boolean;
 }
 
@@ -65,11 +67,10 @@ export class DirectoryContents {
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
   /**
-   * Monotonic time in ms at which this process noticed that the manifest of an object is missing, by identity of the
-   * object.
+   * Monotonic time in ms at which this process noticed that an object's manifest is missing, by identity of the object.
    */
   readonly #missingSinceMs = new Map<string, number>();
-  /** Records of resources whose state is kept although their manifest was deleted, by identity of the resource. */
+  /** Records of resources without a manifest whose state is kept, by identity of the resource. */
   readonly #retained = new Map<string, ResourceRecord>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
@@ -86,8 +87,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Loads all stored resources and reads the manifests. An operator waits until the files stop changing and missing
-   * manifests have returned or count as deleted.
+   * Loads all stored resources and reads the manifests. An operator waits until files no longer change, and until each
+   * missing manifest exists again or counts as deleted.
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
@@ -120,7 +121,7 @@ export class DirectoryContents {
     return this.cache.source(kind);
   }
 
-  /** Current problems with manifest files and with the stored records of resources. */
+  /** Returns the current problems with manifest files and with the stored records of resources. */
   problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
@@ -128,10 +129,10 @@ export class DirectoryContents {
   /** Called each time after all manifests were read. `hasNewProblems` is true if the list of problems has changed. */
   protected onReading(_hasNewProblems: boolean): void {}
 
-  /** Called when the manifest of a resource was deleted or has returned. */
+  /** Called when the manifest of a resource was deleted, or exists again. */
   protected onNotice(_: Notice): void {}
 
-  /** Records of resources whose manifests were deleted and whose state is kept. */
+  /** Returns the records of resources without a manifest whose state is kept. */
   retained(): readonly ResourceRecord[] {
     return [...this.#retained.values()];
   }
@@ -148,7 +149,7 @@ export class DirectoryContents {
     return this.#settings.pausing();
   }
 
-  /** Folders to watch for changes of resources or Secrets. */
+  /** Returns the folders to watch for changes of resources or Secrets. */
   folders(): readonly string[] {
     return this.#folders;
   }
@@ -248,7 +249,7 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // A running operator has deleted this resource.
+    // An operator has deleted resources whose records no longer exist.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
@@ -256,7 +257,7 @@ export class DirectoryContents {
   }
 
   /**
-   * Adds a record that was read from the disk. If an interrupted move has left a record in two directories, uses the
+   * Adds a record from the disk. If an interrupted move has left records of a resource in two directories, uses the
    * newer record.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
@@ -286,7 +287,7 @@ export class DirectoryContents {
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
     for (const id of reading.ids) this.#missingSinceMs.delete(id);
-    // The operator settings are applied before the resources, so that a paused operator starts no work on them.
+    // Applies the operator settings before the resources, so that a paused operator starts no work on them.
     this.#settings.adopt(reading, (known) => this.#isKept(identifySettings(known), reading));
     const secrets = [...this.#secrets].filter(([id]) => this.#isKept(id, reading));
     this.#secrets = new Map([...secrets, ...reading.secrets]);
@@ -294,7 +295,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners are processed first, because a resource that the operator created is deleted together with its owner.
+    // Processes owners first, because a resource that the operator created is deleted together with its owner.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;
@@ -364,8 +365,8 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // A manifest that changes an immutable field, such as the query of a SearchExport, describes a new resource. The
-    // kept state is then discarded.
+    // A manifest that changes an immutable field, such as the query of a SearchExport, describes a new resource, so the
+    // kept state is discarded.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -374,7 +375,7 @@ export class DirectoryContents {
 
   /**
    * Handles a resource whose manifest was not found. If the manifest was deleted, removes the resource from the cache,
-   * so that no controller acts on it. The state of the resource is kept on the disk.
+   * so that no controller acts on it. Keeps the state of the resource on the disk.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -397,8 +398,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object stays although no manifest of it was found. It stays while its manifest may be in an
-   * unreadable file (D2). In the operator, it also stays for `deletionDelayMs` after its manifest disappeared (D3).
+   * Returns whether to keep an object whose manifest was not found. The object is kept while its manifest may be in an
+   * unreadable file (D2). The operator also keeps it for `deletionDelayMs` after its manifest disappeared (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;
@@ -523,10 +524,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/**
- * Runs `task` for one resource, and adds an error to `failures`. The error of one resource thus does not affect other
- * resources.
- */
+/** Runs `task` for one resource. Adds an error to `failures`, so that the other resources are still processed. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

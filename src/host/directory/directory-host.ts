@@ -28,8 +28,8 @@ export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Directories of manifests. Each directory stores its state in its own subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
-   * Values of environment variables such as `LOGFLEET_BASE_URL`, by Secret key. They replace every Secret that has no
-   * manifest.
+   * Values of environment variables such as `LOGFLEET_BASE_URL`, by the key of a Secret. If a Secret has no manifest,
+   * these values are used instead.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
@@ -87,7 +87,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     this.subscribeSettings(() => this.#logSettings());
   }
 
-  /** Messages about manifests that were deleted, or that exist again, since this process started. */
+  /** Returns messages about manifests that were deleted, or that exist again, since this process started. */
   notices(): readonly string[] {
     return this.#notices;
   }
@@ -119,10 +119,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     await releaseAll(this.#locks);
   }
 
-  /**
-   * Returns the file to which the Events of a resource are written. Events of a deleted resource go to the first
-   * directory.
-   */
+  /** Returns the file for the Events of a resource. Events of a deleted resource are written to the first directory. */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
@@ -154,7 +151,9 @@ export class DirectoryHost extends DirectoryContents implements Host {
       this.#log.info('the pause has ended: new work may start');
   }
 
-  /** Logs new problems with manifests once. An unavailable directory is an outage, so it is logged repeatedly (H2). */
+  /**
+   * Logs each new problem with manifests once. An unavailable directory is an outage, so it is logged repeatedly (H2).
+   */
   protected override onReading(hasNewProblems: boolean): void {
     for (const directory of this.#eventFiles.keys()) {
       const problem = this.problems().find(({ file }) => file === directory);
@@ -167,7 +166,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/** Removes repeated directories, even under different paths. The first path is kept. */
+/** Removes repeated directories, even if their paths differ. Keeps the first path. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {
@@ -183,7 +182,7 @@ async function existingDirectory(directory: string): Promise<string> {
   } catch (error) {
     if (!isFileAbsent(error)) throw error;
   }
-  throw failure('stall', 'host.directory', `${directory} is not a directory; name a directory of manifests`);
+  throw failure('stall', 'host.directory', `${directory} is not a directory; use a directory of manifests`);
 }
 
 async function acquireAll(
@@ -213,7 +212,7 @@ async function prepareState(state: StateDirectory): Promise<void> {
   await writeFile(join(state.folder, '.gitignore'), '*\n');
 }
 
-/** Returns the flags with which other logfleet commands find the resources in this namespace and directory. */
+/** Returns the flags that other logfleet commands need to find the resources in this namespace and directory. */
 function flagsIn(namespace: string, directory: string | undefined): string {
   return ` -n ${namespace}${directory === undefined ? '' : ` --dir ${shellWord(directory)}`}`;
 }

@@ -1,8 +1,7 @@
 /**
- * Operator-wide settings of a set of manifest directories, from ConfigMaps `logfleet-settings` and from `logfleet pause
- * --all`. An unusable manifest stops all upgrades.
- *
- * Invariant: a pause is never lost while its file is replaced or unreadable.
+ * Settings of the whole operator in manifest directories, from ConfigMaps `logfleet-settings` and from `logfleet pause
+ * --all`. An unusable manifest stops all upgrades. A pause is not lost while its file is being replaced or is
+ * unreadable.
  */
 
 import { join } from 'node:path';
@@ -13,15 +12,13 @@ import type { OperatorSettings } from '../host.ts';
 /** Location of a manifest: the manifest directory, and the path in this directory. */
 export interface Place {
   readonly directory: string;
-  /**
-   * Path of the manifest file relative to the manifest directory. If a folder is unreadable, the path of this folder.
-   */
+  /** Path of the manifest file, or of an unreadable folder, relative to the manifest directory. */
   readonly manifest: string;
 }
 
 /**
- * Manifest that logfleet has never read in a valid version. It may concern any collector, so no policy starts
- * upgrades while it exists (D1).
+ * Manifest of which logfleet has never read a valid version. It may concern any collector, so no policy starts upgrades
+ * while it exists (D1).
  */
 export interface UnusableManifest extends Place {
   /** True if the manifest may contain the operator's settings. Exports are then paused as well. */
@@ -71,8 +68,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings by those that were just read. If an earlier setting was not found, it stays in
-   * effect if `isKept` returns true.
+   * Replaces the operator settings by the settings of a new reading. A missing setting remains in effect if `isKept`
+   * returns true.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
@@ -100,7 +97,7 @@ function renderBlock([first, ...others]: readonly UnusableManifest[]): string | 
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return (
-    `No upgrade starts, because logfleet cannot use a manifest${more} and has never read a usable version of it, so the manifest may concern any collector. ` +
+    `No upgrade starts: logfleet has never read a usable version of a manifest${more}, which may concern any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
 }

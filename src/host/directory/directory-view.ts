@@ -10,21 +10,18 @@ import { SerialTasks } from './serial-tasks.ts';
 const pollIntervalMs = 500;
 
 /**
- * Resources of manifest directories, read-only. A resource that no operator has processed has no status and a temporary
- * uid.
+ * Read-only resources of manifest directories. A resource that no operator has processed yet has no status and a
+ * temporary uid.
  */
 export class DirectoryView extends DirectoryContents {
-  /** Ledgers as they are stored on the disk. A running operator can change them at any time. */
+  /** Ledgers on the disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles(
     (owner) => this.stateOf(owner),
     new SerialTasks(),
     false,
   );
 
-  /**
-   * Reading of the manifests that is in progress. All calls of `follow` share it. Undefined if no reading is in
-   * progress.
-   */
+  /** Current reading of the manifests, which all calls of `follow` share. Undefined if no reading is in progress. */
   #reading: Promise<void> | undefined;
 
   /** Opens the directories, and reads all manifests and resource records. */

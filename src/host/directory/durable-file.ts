@@ -1,7 +1,6 @@
 /**
- * Small files that survive a crash. A reader sees either the complete new or the complete former content.
- *
- * A write goes to a temporary file, is flushed, and is renamed. After a crash, `removeLeftovers` deletes the temporary
+ * Small files that survive a crash. A reader sees either the complete new or the complete former content. New content
+ * is written to a temporary file, which is flushed and renamed. After a crash, `removeLeftovers` deletes the temporary
  * file.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -42,7 +41,10 @@ export async function writeDurably(path: string, content: string): Promise<void>
   }
 }
 
-/** Content of a file; undefined if the file does not exist. Fails with `host.disk` if the file cannot be read. */
+/**
+ * Returns the content of a file, or undefined if the file does not exist. Fails with `host.disk` if the file cannot be
+ * read.
+ */
 export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -96,8 +98,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents. Node's recursive `mkdir` is not used, because it never returns where no
- * folder can be created, such as in /proc.
+ * Creates a folder and its missing parents one by one. Node's recursive `mkdir` never returns where no folder can be
+ * created, such as in /proc.
  */
 async function makeFolders(folder: string): Promise<void> {
   if (basename(folder) === stateFolderName || (await isFolder(folder))) return;
@@ -105,9 +107,7 @@ async function makeFolders(folder: string): Promise<void> {
   await makeFolder(folder);
 }
 
-/**
- * Creates a folder in an existing folder, so that the new folder survives a crash. Does nothing if the folder exists.
- */
+/** Creates a folder in an existing folder. The new folder survives a crash. Does nothing if the folder exists. */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
   try {
@@ -121,8 +121,7 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Returns whether the path is a folder. Returns false after an error, because the caller's `mkdir` then fails with the
- * reason.
+ * Returns whether the path is a folder. Returns false after an error: the caller's `mkdir` then fails with the reason.
  */
 export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
@@ -132,7 +131,7 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Flushes a folder to the disk, so that a rename survives a crash. Errors are ignored, because some file systems cannot
+ * Flushes a folder to the disk, so that a rename survives a crash. Ignores errors, because some file systems cannot
  * flush folders.
  */
 async function syncFolder(folder: string): Promise<void> {
@@ -166,8 +165,8 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
 }
 
 /**
- * Fails with `host.disk` if the lock file of a manifest directory is missing. The directory is then probably not
- * mounted, so its missing files must not count as removed (D2).
+ * Fails with `host.disk` if the lock file of a manifest directory is missing. Then the directory is probably not
+ * mounted, and its missing files must not count as removed (D2).
  */
 export async function requireState({ folder, lockFile }: StateDirectory): Promise<void> {
   if ((await readIfPresent(lockFile)) !== undefined) return;

@@ -1,8 +1,7 @@
 /**
- * Stores data about each manifest file, such as digests of its lines, so that a restarted operator recognizes a
- * truncated file. The text itself is not stored, because it may contain a Secret.
- *
- * Each directory has one file with this data: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
+ * Stores data about each manifest file, such as digests of its lines. A restarted operator uses this data to recognize
+ * a truncated file. The text itself is not stored, because it may contain a Secret. Each directory has one file with
+ * this data: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
 import { hash } from 'node:crypto';
 import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
@@ -17,13 +16,13 @@ export interface TextPrint {
   readonly lines: readonly string[];
   /** Length of the last line in characters. */
   readonly lastLength: number;
-  /** Number of lines, without blank lines and comments at the end. */
+  /** Number of lines without blank lines and comments at the end. */
   readonly significant: number;
   /** True if the manifest file ends with a line feed. */
   readonly isEnded: boolean;
 }
 
-/** Data about a manifest file that is stored when logfleet has read the complete file. */
+/** Data about a manifest file. It is stored after logfleet has read the complete file. */
 export interface FileMemory {
   /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];
@@ -67,8 +66,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns the outlines (field names without values) to store for a file. For an invalid object, returns the earlier
- * outline, because logfleet still uses the earlier version of the object.
+ * Returns the outlines (field names without values) to store for a file. The outline of an invalid object is its
+ * earlier outline, because logfleet still uses the earlier version of the object.
  */
 export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemory | undefined): Outline {
   const ids = new Set(refused.map(({ kind, key }) => identify(kind, key)));
@@ -76,11 +75,9 @@ export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemor
 }
 
 /**
- * Finds what a new text of a manifest file lacks, compared with the text that logfleet last used. Returns words that
- * follow "it lacks", or undefined if nothing is missing.
- *
- * Invalid objects are not compared, because logfleet does not use them. If the name of an object cannot be read, no
- * object is reported as missing.
+ * Compares the new text of a manifest file with the text that logfleet last used. Returns what the new text lacks, as
+ * words after "it lacks", or undefined if nothing is missing. Invalid objects are not compared, because logfleet does
+ * not use them. If the name of an object cannot be read, no object is reported as missing.
  */
 export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
   const { outlines } = memory;
@@ -98,8 +95,8 @@ function renderPath([id = '', ...names]: readonly string[]): string {
 }
 
 /**
- * Returns whether the file is probably truncated, because `text` is only the beginning of its earlier text. A text that
- * lacks only blank lines and comments is not truncated.
+ * Returns whether the file is probably truncated: `text` is only the beginning of its earlier text. A text that lacks
+ * only blank lines and comments at its end is not truncated.
  * @param print digests of the lines of the earlier text
  */
 export function isCut(text: string, print: TextPrint): boolean {

@@ -23,8 +23,8 @@ export class LedgerFiles implements LedgerStore {
 
   /**
    * @param stateOf returns the state folder of a resource, or undefined if no resource has this uid
-   * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing; other commands also read
-   *   directories without this folder
+   * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing; other commands accept
+   * directories without this folder
    */
   constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks, isOperator: boolean) {
     this.#stateOf = stateOf;
@@ -59,7 +59,7 @@ export class LedgerFiles implements LedgerStore {
 
   async #read(state: StateDirectory, path: string): Promise<LedgerShard | undefined> {
     const shard = await readShard(path);
-    // If the directory is unavailable, the read must fail. Returning undefined would look as if the ledger was lost
+    // If the directory is unavailable, the read must fail. The result undefined would mean that the ledger is lost
     // (U1).
     if (shard === undefined && this.#isOperator) await requireState(state);
     return shard;

@@ -19,7 +19,7 @@ import { type Outline, outlineOf } from './manifest-outline.ts';
 import { identify } from './record-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** Namespace of a resource if its manifest names no namespace, as with `kubectl apply`. */
+/** Namespace of a resource without a namespace in its manifest, as with `kubectl apply`. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {
@@ -34,7 +34,7 @@ export interface DecodedResource {
 export interface DecodedSecret {
   readonly kind: 'Secret';
   readonly key: ResourceKey;
-  /** Namespace in the manifest, if any. */
+  /** Namespace in the manifest. Undefined if the manifest has none. */
   readonly ownNamespace: string | undefined;
   readonly members: ReadonlyMap<string, SecretText>;
   readonly position: Position;
@@ -62,8 +62,8 @@ export interface DecodedFile {
   /** Outlines (field names without values) of the valid objects in the file, by identity of the object. */
   readonly outlines: Outline;
   /**
-   * Set if the file may contain resources whose names logfleet cannot read. `whole` means that the whole file is
-   * unreadable, and `part` that a part of it is unreadable.
+   * Set if the file may contain resources whose names logfleet cannot read: `whole` if the whole file is unreadable,
+   * `part` if only a part of it is unreadable.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];

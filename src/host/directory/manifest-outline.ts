@@ -1,6 +1,6 @@
 /**
- * Outline of a manifest: the names of its fields, list items and text lines, without their values. A comparison of two
- * outlines shows what a newer version of the manifest lacks.
+ * Outline of a manifest: the names of its fields, list items and text lines, without values. A comparison of two
+ * outlines shows what the newer version of the manifest lacks.
  */
 import { isRecord } from '../../base/record.ts';
 

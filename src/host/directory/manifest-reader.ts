@@ -40,13 +40,13 @@ import { type Request, readRequests, type SettingsRequest } from './requests.ts'
 import { StateDirectory } from './state-directory.ts';
 
 /**
- * Time in ms that a manifest file must stay unchanged before it is read, because a slow process may still be writing
+ * Before a manifest file is read, it must not change for this time in ms, because a slow process may still be writing
  * the file.
  */
 export const quietMs = 1_000;
 /**
- * Time in ms for which a manifest file must stay unchanged before logfleet accepts that a field, item or line was
- * removed from it (D2). Before this time, a slow process may still be writing the file.
+ * Before logfleet accepts that a field, item or line was removed from a manifest file, the file must not change for
+ * this time in ms (D2), because a slow process may still be writing the file.
  */
 export const lossDelayMs = 10_000;
 
@@ -66,11 +66,11 @@ export interface Reading {
   readonly unusable: readonly UnusableManifest[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if a file has changed so recently that all manifests must be read again soon. */
+  /** True if all manifests must be read again soon, because a file may still be being written. */
   readonly isUnfinished: boolean;
   /**
-   * Returns whether an object may still have a manifest, because its manifest is invalid or because some file is
-   * unreadable.
+   * Returns whether an object may still have a manifest although none was found: its manifest is invalid, or some file
+   * is unreadable.
    */
   mayExist(id: string): boolean;
 }
@@ -78,7 +78,7 @@ export interface Reading {
 /** Functions that look up objects from earlier readings. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /** Returns the manifest file in which an object was last found. Undefined if no file is known. */
+  /** Returns the manifest file in which an object was last found, or undefined if no file is known. */
   placeOf(id: string): Place | undefined;
 }
 
@@ -101,7 +101,7 @@ interface Gathering {
   readonly problems: PlacedFinding[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
-  /** Files and folders that are unreadable as a whole or in part. */
+  /** Files and folders that are completely or partly unreadable. */
   readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: PlacedFinding })[];
   isUnfinished: boolean;
 }
@@ -129,7 +129,7 @@ export class ManifestReader {
 
   /**
    * Reads all manifest directories. A file that is still being written counts as unreadable.
-   * @param takesUnfinished false to ignore new files that are still being written, because the caller reads again later
+   * @param takesUnfinished false to ignore new files that are still being written; the caller then reads again later
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -143,7 +143,7 @@ export class ManifestReader {
       const scan = await this.#scan(directory, gathered);
       gathered.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
       for (const link of scan?.linkedFolders ?? []) {
-        const remedy = 'move the manifests of that folder into this directory, or name that folder on the command line';
+        const remedy = 'move the manifests of that folder into this directory, or add that folder to the command line';
         const problem = fileError(
           link,
           'NoEffect',
@@ -204,7 +204,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid and unreadable manifests that logfleet has never read in a valid version. */
+  /** Returns the invalid and unreadable manifests of which logfleet has never read a valid version. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -227,7 +227,7 @@ export class ManifestReader {
   async #scan(directory: string, gathered: Gathering) {
     try {
       // If the lock file is missing, the volume is probably not mounted, so missing manifests must not count as
-      // deleted. The state folder proves nothing, because other commands can create it.
+      // deleted. An existing state folder proves nothing, because other commands can create it.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).lockFile);
       return await scanManifests(directory);
     } catch (error) {
@@ -276,8 +276,8 @@ export class ManifestReader {
   }
 
   /**
-   * Decodes the text of a manifest file. If `mayLose` is false, and the text lacks a field, item or line of the last
-   * used text, the file counts as unfinished.
+   * Decodes the text of a manifest file. If the text lacks a field, item or line of the last used text, and `mayLose`
+   * is false, the file counts as unfinished.
    */
   #decodeText(
     place: Place,
@@ -303,15 +303,14 @@ export class ManifestReader {
     return { decoded };
   }
 
-  /** Returns whether a file has stayed unchanged for `quietMs`. */
+  /** Returns whether a file has not changed for `quietMs`. */
   #isQuiet({ changedAtMs }: FileContent, seenForMs: number): boolean {
     const { clock, isOperator } = this.#options;
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
   /**
-   * Drops the stored data about removed files. The data about a file is kept while a resource still belongs to this
-   * file.
+   * Drops the stored data about removed files, but keeps the data about a file while a resource belongs to this file.
    */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
@@ -356,7 +355,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-/** Refuses every resource or Secret that has two manifests (D5). */
+/** Refuses every resource or Secret with two manifests (D5). */
 function refuseDoubles({ found, refused, problems }: Gathering): void {
   const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
   for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {
@@ -415,7 +414,7 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
     'logfleet still uses the earlier version';
   const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the user may have
+  // Leaves out warnings, because logfleet does not use this text yet. Reports errors, because the user may have
   // finished the text.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
@@ -496,7 +495,7 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A listed file that cannot be opened is usually a link to a missing file. It counts as unreadable, because its
+    // A listed file that does not exist is usually a link to a missing file. It counts as unreadable, because its
     // resources would otherwise count as deleted.
     const isGone = isFileAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);

@@ -8,8 +8,8 @@
  *   checked,
  * - otherwise, when the lock file has not changed for `silenceMs`.
  *
- * Invariant: a process that has lost the lock notices this at its next heartbeat. If it cannot check the lock file, it
- * gives up the lock after `silenceMs`.
+ * A process that has lost the lock notices this at its next heartbeat. If it cannot check the lock file, it gives up
+ * the lock after `silenceMs`.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ const maxAttempts = 10;
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Random text in the lock file, by which a process recognizes its own lock. */
+  /** Random text in the lock file with which a process recognizes its own lock. */
   readonly token: string;
 }
 
@@ -52,7 +52,7 @@ export class ProcessLock {
   readonly #holder: Holder;
   readonly #listeners = new Listeners();
   #timer: Timer | undefined;
-  /** Time at which this process last found itself as the holder in the lock file. */
+  /** Last time at which the lock file named this process as its holder. */
   #seenAt: Instant;
   #lost = false;
 
@@ -122,8 +122,8 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
-        // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). The
-        // lock then counts as lost after `silenceMs`.
+        // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). Then
+        // the lock counts as lost after `silenceMs`.
       } else if (holder !== 'absent') this.#lost = true;
     } catch {
       // If the lock file is unreadable, this process may still have the lock. The lock then counts as lost after
@@ -135,8 +135,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns true only if it is certain that no process holds the lock. Returns false for a lock from another machine or
- * container, because its process cannot be checked.
+ * Returns true only if no process holds the lock. Returns false for a lock from another machine or container, because
+ * its process cannot be checked.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -164,7 +164,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(temporary, path);
     return true;
   } catch (error) {
-    // ENOENT means that another process has taken the lock and deleted the temporary file of this process.
+    // ENOENT means that another process has taken the lock and has deleted the temporary file of this process.
     if (systemCode(error) === 'EEXIST' || isFileAbsent(error)) return false;
     throw error;
   } finally {
@@ -266,7 +266,7 @@ export class DirectoryLeadership implements Leadership {
 
   /**
    * Returns whether this process took over the lock of a process that died without releasing it. Always false after the
-   * first term of leadership.
+   * first term as the leader.
    */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;

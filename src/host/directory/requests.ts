@@ -1,6 +1,6 @@
 /**
- * Requests that users make with logfleet commands for a directory of manifests. They are stored beside the manifests,
- * because the manifests belong to Git.
+ * Requests that users make with logfleet commands for a directory of manifests. The commands do not change the
+ * manifests, because these belong to Git.
  *
  * - A request about one resource has annotations that override those of its manifest:
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
@@ -23,7 +23,7 @@ type RequestedAnnotations = Readonly<Record<string, string | null>>;
 export interface Request extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
-  /** Author and time of each annotation in the request, as far as they are known. */
+  /** Author and time of each annotation in the request, if known. */
   readonly writers: AnnotationWriters;
   /** True if the request discards the state of a resource whose manifest was deleted. */
   readonly forget: boolean;
@@ -35,7 +35,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations of a resource. Annotations from earlier requests stay. */
+/** Stores a user's request to set annotations of a resource, in addition to the annotations of earlier requests. */
 export async function writeRequest(
   directory: string,
   kind: KindName,

@@ -14,7 +14,7 @@ import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
-  /** Path of the manifest directory that contains the resource, in the form in which the user wrote the path. */
+  /** Path of the manifest directory that contains the resource, as the user wrote it. */
   readonly directory: string;
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
@@ -26,7 +26,7 @@ export interface ResourceRecord {
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
-  /** Loads all resource records of a directory. An invalid file is reported as a problem, and stays unchanged. */
+  /** Loads all resource records of a directory. Reports an invalid file as a problem, and does not change it. */
   async load(
     directory: string,
   ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }> {
@@ -67,8 +67,8 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // If the process ends here, both directories contain a record of the resource. The next start then uses the record
-    // in the directory that contains the manifest.
+    // If the process ends here, both directories contain a record of the resource. The next start uses the record in
+    // the directory that contains the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
@@ -80,7 +80,7 @@ export const recordFiles = {
     await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // The record is removed last, so that the next start finds it after a crash and finishes the removal.
+    // Removes the record last. After a crash, the next start finds the record and finishes the removal.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -92,7 +92,8 @@ export const recordFiles = {
 const writeNothing = async (): Promise<void> => {};
 
 /**
- * Reads resource records, but writes nothing. For commands that must not change a directory, such as `logfleet get`.
+ * Reads resource records, but writes nothing. Used by commands that must not change a directory, such as `logfleet
+ * get`.
  */
 export const readOnlyRecords: RecordStore = {
   ...recordFiles,
@@ -142,7 +143,7 @@ export const retentionDays = 30;
 
 /**
  * Notice for users that a manifest was deleted, or exists again. logfleet keeps the state of a resource without a
- * manifest, and continues from this state when the manifest exists again (D4).
+ * manifest, and uses this state when the manifest exists again (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';
@@ -150,7 +151,7 @@ export interface Notice {
   readonly record: ResourceRecord;
 }
 
-/** Wall time in ms at which the state of a resource without a manifest is discarded. */
+/** Returns the wall time in ms at which the state of a resource without a manifest is discarded. */
 export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
   return Date.parse(retainedSince) + retentionDays * dayMs;
 }

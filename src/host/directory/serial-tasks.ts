@@ -1,7 +1,7 @@
 /** Runs the tasks of one key in order of arrival. Tasks of different keys run concurrently. */
 
 export class SerialTasks {
-  /** Last task of each key, if it has not ended. */
+  /** Last added task of each key, until it ends. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs `task` after all earlier tasks of the same key. Resolves or rejects like `task`. */

@@ -57,8 +57,8 @@ export class StateDirectory {
   }
 
   /**
-   * File with the users' requests for one resource. The separator `_` is unambiguous, because resource names cannot
-   * contain it.
+   * Returns the file with the users' requests for one resource. The separator `_` is unambiguous, because resource
+   * names cannot contain it.
    */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
@@ -77,7 +77,7 @@ export class StateDirectory {
     return join(this.statusFolder(kind), safe(namespace), `${safe(name)}.json`);
   }
 
-  /** Folder with the ledgers of all resources, present and earlier, with this kind, namespace and name. */
+  /** Returns the folder with the ledgers of all current and earlier resources with this kind, namespace and name. */
   ledgersFolder(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.folder, 'ledgers', kind, safe(namespace), safe(name));
   }

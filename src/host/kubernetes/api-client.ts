@@ -1,6 +1,6 @@
 /**
- * Requests to the API server, with a deadline and a metric for each. Unsuccessful answers are thrown as errors (see
- * `api-error.ts`), and never retried here.
+ * Requests to the API server, each with a deadline and a metric. Unsuccessful answers are thrown as errors (see
+ * `api-error.ts`). This class does not retry requests.
  */
 
 import type { ManagedFields } from '../../api/annotation-writers.ts';
@@ -26,7 +26,10 @@ interface WatchCall extends WatchRequest {
   readonly deadlineMs: number;
 }
 
-/** Object as the API server returns it. Only the fields without `?` are checked, because the API server checks all. */
+/**
+ * Object as the API server returns it. Only the fields without `?` are checked, because the API server has checked all
+ * fields.
+ */
 export interface KubeObject {
   readonly metadata: {
     readonly name: string;

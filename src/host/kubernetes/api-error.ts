@@ -31,7 +31,7 @@ export function notInstalled(kind: KindName | typeof ledgerKind, place: string):
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
-/** Returns the error for an unsuccessful answer. `what` names the request for users: `PUT /apis/…`. */
+/** Returns the error for an unsuccessful answer. `what` is the request as shown to users, such as `PUT /apis/…`. */
 export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
   const { status } = answer;
   const answered = statusMessage(answer.body);

@@ -44,10 +44,7 @@ export const operatorLeaseName = 'logfleet-operator';
 /** Annotation of the Lease with the version of the operator that wrote the Lease last. */
 export const operatorVersionAnnotation = 'logfleet.dev/operator-version';
 
-/**
- * Returns the resource type of a request path as metrics show it, such as `leases` or
- * `collectorversionpolicies/status`.
- */
+/** Returns the resource type of a request path for metrics, such as `leases` or `collectorversionpolicies/status`. */
 export function resourceOfPath(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;

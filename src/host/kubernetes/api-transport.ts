@@ -2,7 +2,7 @@
  * Sends HTTP requests to the API server with undici, with the credentials of a kubeconfig or a pod.
  *
  * Invariants:
- * - A connection pool is used as long as the credentials of its connections stay the same.
+ * - A connection pool is used as long as its credentials do not change.
  * - Credentials are read again after 10 s and after a 401.
  * - Only a proxy in the kubeconfig is used, never a proxy in the environment.
  * - Only commands that access a cluster load this file.
@@ -25,10 +25,12 @@ import type {
   WatchResponse,
 } from './kube-api.ts';
 
-/** Time in ms for which idle connections stay open. Longer than the interval between renewals of the Lease. */
+/**
+ * Time in ms for which idle connections are kept open. It is longer than the interval between renewals of the Lease.
+ */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
-/** Time in ms after which credentials for the API server are read again. */
+/** Maximum age in ms of the credentials for the API server. Older credentials are read again. */
 const credentialsFreshMs = 10_000;
 /**
  * Maximum length of a line of a watch in characters. Real lines are shorter, because each line contains one object, and
@@ -106,7 +108,7 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent && sameValue(this.#agent.connection, connection)) return this.#agent.dispatcher;
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // undici's timeouts are off: callers set their own deadlines, and a watch may be silent for long.
+    // undici's timeouts are off, because callers set their own deadlines, and a watch may be silent for a long time.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,

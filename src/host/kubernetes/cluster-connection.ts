@@ -1,8 +1,7 @@
 /**
  * Finds the cluster that a command connects to. Uses `--kubeconfig` and `--context` if they are given, otherwise
- * `KUBECONFIG` or `~/.kube/config`, and otherwise the service account of the pod.
- *
- * The library client-node is loaded only when needed, because this takes more than half a second and 60 MiB.
+ * `KUBECONFIG` or `~/.kube/config`, and otherwise the service account of the pod. The library client-node is loaded
+ * only when needed, because it takes more than half a second and 60 MiB.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -59,7 +59,10 @@ export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
   readonly #dropped: Counter;
   readonly #series = new Map<string, Series>();
-  /** For each resource, by its uid: monotonic time in ms until which its Events use up the allowed rate. */
+  /**
+   * Monotonic time in ms until which the published Events of a resource use up its allowed rate, by uid of the
+   * resource.
+   */
   readonly #usedUntilMs = new Map<string, number>();
   readonly #queue: Series[] = [];
   readonly #stopped = new AbortController();
@@ -98,7 +101,7 @@ export class EventRecorder implements EventSink {
     this.#options.log[type === 'Warning' ? 'warn' : 'info']('state of a resource changed', fields);
   }
 
-  /** Delivers queued Events for at most `graceMs`. Events that are left after this time are dropped. */
+  /** Delivers queued Events for at most `graceMs`, and then drops the remaining Events. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -152,8 +155,7 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // The API server deletes Events after an hour. If it has deleted this Event, the next attempt creates the Event
-        // again.
+        // The API server deletes Events after an hour. If this Event was deleted, the next attempt creates it again.
         if (code === 'host.gone') series.created = false;
         const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {
@@ -205,7 +207,7 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/** Sets an entry of a map. If the map has more than `maxRemembered` entries, removes the entry that was set first. */
+/** Sets an entry of a map. If the map then has more than `maxRemembered` entries, removes the oldest entry. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

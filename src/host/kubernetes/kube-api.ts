@@ -1,8 +1,6 @@
 /**
  * Interface for requests to an API server, and for watches. `api-transport.ts` implements it over HTTP; tests use a
- * server in memory.
- *
- * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error.
+ * server in memory. An answer with any HTTP status is returned. Only a missing answer is an error.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 

@@ -1,8 +1,6 @@
 /**
- * Runs the operator on a Kubernetes API server, behind the interface of `host.ts`.
- *
- * Invariant: while nothing changes, the only requests are watches, renewals of the Lease, and one list per watch every
- * ten minutes.
+ * Implements the interface of `host.ts` with a Kubernetes API server. While nothing changes, the only requests are
+ * watches, renewals of the Lease, and one list per watch every ten minutes.
  */
 
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
@@ -28,13 +26,12 @@ import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;
 /**
- * Maximum number of concurrent status writes. A larger number would slow down each write, without more writes per
+ * Maximum number of concurrent status writes. A larger number would make each write slower, without more writes per
  * second.
  */
 const writesAtOnce = 4;
 /**
- * Maximum duration in ms of one list, watch or renewal of the Lease. After this time, the background loop counts as
- * hung.
+ * Maximum duration in ms of one list, watch or renewal of the Lease. After this time, a background loop counts as hung.
  */
 const longestStepMs = 120_000;
 
@@ -65,7 +62,7 @@ type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion
 /** Cache of a kind of resource, and the reflectors that keep the cache up to date. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
-  /** Resources in the cache on which no other operator acts. */
+  /** Resources in the cache that no other operator manages. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
 }
@@ -196,8 +193,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Returns a message for each kind of resource, and for the Jobs that a new leader needs, if they are not listed yet.
-   * The message contains the reason, if it is known.
+   * Returns a message for each kind of resource that is not listed yet, and for missing lists of Jobs that a new leader
+   * needs. The messages contain the reasons if they are known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
@@ -207,7 +204,7 @@ export class KubernetesHost implements Host {
     return jobs === undefined ? unlisted : [...unlisted, jobs];
   }
 
-  /** Namespaces that the operator watches separately. The value `[undefined]` means one watch for all namespaces. */
+  /** Returns the namespaces that the operator watches separately. `[undefined]` means one watch for all namespaces. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
@@ -246,8 +243,7 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Lists resources only after the operator settings were read, because every resource would otherwise be paused for a
-   * moment.
+   * Lists resources only after the operator settings were read. Otherwise, every resource would be paused for a moment.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

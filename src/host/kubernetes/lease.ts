@@ -26,14 +26,16 @@ import type { ApiClient, KubeObject } from './api-client.ts';
 import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Duration of the Lease in ms. Another process takes over the Lease only if it has not changed for this time. */
+/**
+ * Duration of the Lease in ms. Another process takes over the Lease only if the Lease has not changed for this time.
+ */
 export const leaseDurationMs = 15_000;
-/** Time in ms for which this process leads after its last renewal of the Lease. */
+/** Maximum time in ms for which this process leads after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms before a failed renewal of the Lease is repeated. Together with `callDeadlineMs`, it allows three
- * attempts before the leadership ends.
+ * Delay in ms before a failed renewal of the Lease is repeated. With this delay and `callDeadlineMs`, three attempts
+ * are possible before the leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -82,7 +84,7 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if this process has sent a write of the Lease. The Lease may then name this process, even if no answer came.
+   * True if this process has sent a write of the Lease. Even without an answer, the Lease may then name this process.
    */
   #wrote = false;
   #term = 0;
@@ -187,8 +189,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease. It may if the Lease has no holder, already names this process, or
-   * has expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
+   * Returns whether this process may write the Lease: the Lease has no holder, already names this process, or has
+   * expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -204,7 +206,7 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // If the Lease names another process, or does not exist, the former leader has not released it. The takeover then
+    // If the Lease names another process, or does not exist, the former leader has not released it, and the takeover
     // counts as forced.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
@@ -246,8 +248,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // The delay is rounded up, because this process still leads shortly before the deadline. A timer that fires then
-    // would not end the leadership.
+    // Rounds the delay up: a timer that fires just before the deadline would not end the leadership.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });

@@ -27,7 +27,7 @@ const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** List of all Ledgers, which is read once after a start. If it is absent, each Ledger is read by name. */
+  /** List of all Ledgers, which is read once after the start. Without it, each Ledger is read by name. */
   readonly startList?: LedgerStartList;
   /** Returns the owner of a ledger from the cache. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
@@ -111,15 +111,15 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
 }
 
 /**
- * Throws if the ledger of a policy may still be in ConfigMaps, where older versions of logfleet stored it (U1). This
- * version cannot read these ConfigMaps.
+ * Throws if the ledger of a policy may still be in ConfigMaps, in which older versions of logfleet stored ledgers (U1).
+ * This version cannot read them.
  */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
   const { ledgerFormat, rollout, history = [] } = resource.status;
   if (ledgerFormat !== undefined || (rollout === undefined && history.length === 0)) return;
   const message =
-    `The status of CollectorVersionPolicy ${namespace}/${name} shows a rollout of an older version of logfleet, but this version of logfleet cannot read the ledger of that rollout. ` +
+    `The status of CollectorVersionPolicy ${namespace}/${name} shows a rollout that an older version of logfleet started. This version cannot read the ledger of that rollout. ` +
     'Run the older version until the rollout has ended, or delete the policy and create it again when no upgrade is in progress.';
   throw failure('stall', 'ledger.missing', message, { reason: 'LedgerMissing' });
 }
@@ -158,13 +158,13 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
 /**
- * Maximum length in characters of a ledger object that is kept in memory. A longer object is read by name when it is
+ * Maximum length in characters of a ledger object that is kept in memory. Longer objects are read by name when they are
  * needed.
  */
 const maxCachedLength = 64 * 1024;
 /**
- * Maximum total length, in characters, of the ledger objects that are kept in memory. All other objects are read by
- * name when they are needed.
+ * Maximum total length in characters of the ledger objects that are kept in memory. Further objects are read by name
+ * when they are needed.
  */
 const maxCachedTotal = 32 * 1024 * 1024;
 /**
@@ -192,17 +192,17 @@ interface Listing {
   /** Ledgers in the list. Undefined after `endsAtMs`, because the Ledgers use much memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * Ledgers that must be read by name, because the list may not contain their current content. An entry is the API path
-   * of one Ledger, or the uid of an owner. A uid covers all Ledgers of the owner.
+   * Ledgers that must be read by name, because the list may lack their current content. An entry is the API path of one
+   * Ledger, or the uid of an owner, which means all Ledgers of this owner.
    */
   readonly byName: Set<string>;
 }
 
 /**
- * Lists all Ledgers in pages after a start of the operator, because reading ten thousand Ledgers by name takes too
- * long.
+ * Lists all Ledgers in pages after the start of the operator, because it takes too long to read ten thousand Ledgers by
+ * name.
  *
- * The first read after this process became leader starts the list. Each listed Ledger is used for one read only.
+ * The first read after this process became the leader starts the list. Each listed Ledger is used for only one read.
  *
  * Invariants:
  * - The list contains all writes of earlier leaders.
@@ -246,8 +246,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the list of Ledgers that this process has read in the current term of leadership. Undefined if this process
-   * has never been the leader.
+   * Returns the list of Ledgers that this process has read in its current term as the leader. Returns undefined if this
+   * process has never been the leader.
    */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;

@@ -30,7 +30,7 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Parts of a resource's status that are about operators. Reconcilers do not see these parts. */
+/** Parts of a resource's status that describe operators. Reconcilers do not see these parts. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
@@ -38,30 +38,30 @@ interface Hidden {
 
 interface OtherOperator {
   /**
-   * Monotonic time in ms at which this process last saw that the other operator changed an entry. -Infinity if it has
+   * Monotonic time in ms at which this process last saw a change of the other operator's entry. -Infinity if it has
    * seen no change yet.
    */
   readonly heardAtMs: number;
   /**
-   * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if the other
-   * operator has answered, or was not asked.
+   * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if there is
+   * no open question.
    */
   askedAtMs?: number;
-  /** True if the other operator was asked whether it still runs, and has not answered within `answerMs`. */
+  /** True if the other operator has not answered the question whether it still runs within `answerMs`. */
   isGone?: boolean;
 }
 
 /**
- * Maximum time in ms until another operator must answer that it still runs. The time is long enough for the election of
- * a new leader.
+ * Time in ms within which another operator must answer that it still runs. It is long enough for the election of a new
+ * leader.
  */
 export const answerMs = 60_000;
-/** Time in ms after which a silent operator is asked whether it still runs. */
+/** After this time in ms without a sign of life, an operator is asked whether it still runs. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**
- * Delay in ms between a change of a resource and the check of the operators' entries in its status. Without the delay,
- * the check could read the former version of the resource from the cache.
+ * Delay in ms from a change of a resource to the check of the operators' entries in its status. Without the delay, the
+ * check could read an older version of the resource from the cache.
  */
 const changeDelayMs = 100;
 /** Joins names: `a`, `a and b`, `a, b and c`. */
@@ -95,8 +95,8 @@ export class OperatorEntries {
    */
   #since: string | undefined;
   /**
-   * Resource whose status asks the other operators whether they still run, while this status is being written.
-   * Otherwise undefined.
+   * Resource whose status is being written with a question to the other operators whether they still run. Otherwise
+   * undefined.
    */
   #question: AnyResource | undefined;
   #isChecking = false;
@@ -189,8 +189,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether another operator acts on the resources of this namespace. This decides about a new resource, whose
-   * status contains no entries yet.
+   * Returns whether another operator acts on the resources of this namespace. This applies to a new resource, whose
+   * status has no entries yet.
    */
   #isForeignNamespace(namespace: string): boolean {
     for (const each of this.#options.resources()) {
@@ -206,7 +206,7 @@ export class OperatorEntries {
     return this.#others.get(otherKey(name, resource))?.isGone === true;
   }
 
-  /** Entries of the other operators that still run. */
+  /** Returns the entries of the other running operators. */
   #running(resource: AnyResource | undefined): readonly OperatorEntry[] {
     return this.#foreign(resource).filter(({ name }) => resource && !this.#isGone(name, resource));
   }
@@ -233,8 +233,8 @@ export class OperatorEntries {
     const known = this.#foreign(before);
     const own = this.#own(resource);
     if (own) this.#since = this.#earliest(own.since);
-    // Another operator has removed this operator's entry, because this operator did not answer in time. This operator
-    // then gets a new `since`, as after a start.
+    // Another operator has removed this operator's entry, because this operator did not answer in time. So this
+    // operator gets a new `since`, as after a start.
     else if (this.#own(before)) this.#since = undefined;
     for (const { name, seen } of foreign) {
       const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
@@ -359,8 +359,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns this operator's entry for a status. A new time in `seen` asks the other operators whether they still run.
-   * The copy of another operator's `seen` answers the same question from that operator.
+   * Returns this operator's entry for a status. A new time in `seen` asks the other operators whether they still run. A
+   * copy of another operator's `seen` answers that operator's question.
    */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
@@ -387,8 +387,8 @@ function otherKey(name: string, { metadata }: AnyResource): string {
 }
 
 /**
- * Returns a message which tells users that several operators follow the same resource. The first of the sorted
- * `operators` acts on the resource.
+ * Returns the message for users that several operators follow the same resource. `operators` is sorted, and the first
+ * operator acts on the resource.
  */
 function messageOf(operators: readonly OperatorEntry[]): string {
   const names = operators.map(({ name }) => name);

@@ -1,6 +1,6 @@
 /**
- * Leadership that begins only after a preparation. A new leader first reads data that it needs, such as the Jobs of
- * exports (B8). Until this has succeeded, the process does not count as the leader.
+ * Leadership that begins only after a preparation: a new leader first reads data that it needs, such as the Jobs of
+ * exports (B8). Until this succeeds, the process does not count as the leader.
  */
 import { Listeners } from '../../base/listeners.ts';
 import type { Leadership } from '../host.ts';
@@ -9,9 +9,9 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Listeners();
-  /** Term of leadership for which `prepare` was last called. */
+  /** Term as the leader for which `prepare` was last called. */
   #begunTerm = 0;
-  /** Term of leadership for which `prepare` last succeeded. */
+  /** Term as the leader for which `prepare` last succeeded. */
   #preparedTerm = 0;
 
   constructor(inner: Leadership, prepare: () => Promise<void>) {

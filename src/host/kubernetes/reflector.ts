@@ -5,10 +5,10 @@
  * request.
  *
  * Invariants:
- * - A reflector never stops by itself: each failure is followed by another list or watch.
+ * - A failure does not stop a reflector. It is followed by another list or watch.
  * - A watch lasts 20 s and is aborted after 25 s, so a broken watch is replaced within 30 s. The next watch continues
  *   from the last version.
- * - The cache changes by whole lists and whole events only. An unreadable event ends the watch.
+ * - Only complete lists and complete events change the cache. An unreadable event ends the watch.
  */
 
 import { sleep } from '../../base/clock.ts';
@@ -24,23 +24,23 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Time in ms by which a watch may exceed its requested duration. The watch is then aborted. */
+/** A watch is aborted if it exceeds its requested duration by this time in ms. */
 const watchMarginMs = 5_000;
 /**
- * Time in ms between two lists. Nothing shows that a watch has lost a single event, such as the pause of the whole
- * operator. The next list corrects the cache.
+ * Time in ms between two lists. A watch can lose a single event, such as the pause of the whole operator, without an
+ * error. The next list corrects the cache.
  */
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a watch that delivers no events. A watch that ends earlier counts as failed. */
+/** Minimum duration in ms of a watch without events. A watch that ends earlier counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * Number of consecutive failures after which all resources are listed again. The API server may no longer accept the
- * last resource version.
+ * After this number of consecutive failures, all resources are listed again, because the API server may no longer
+ * accept the last resource version.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-/** Finds the resource version in the text of a watch event without decoding the event, which is faster. */
+/** Finds the resource version in the text of a watch event. This is faster than decoding the event. */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
@@ -81,8 +81,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions for which the API server has refused a write, because they are outdated. If the cache still
-   * contains such a version when the watch ends, an event was lost.
+   * Outdated resource versions: the API server has refused a write of them. If the cache still contains such a version
+   * when the watch ends, the watch has lost an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List that is being read. Undefined while a watch runs. */
@@ -109,10 +109,7 @@ export class Reflector<R extends CachedResource> {
     );
   }
 
-  /**
-   * Monotonic time in ms at which the last list, watch or delay began. A time that is long past shows that the
-   * reflector hangs.
-   */
+  /** Monotonic time in ms at which the last list, watch or delay began. If this is long ago, the reflector hangs. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
@@ -132,8 +129,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Called after the API server has refused a write, because the resource version from the cache is outdated. If the
-   * cache still contains this version when the watch ends, all resources are listed again.
+   * Called after the API server has refused a write because of an outdated resource version. If the cache still
+   * contains this version when the watch ends, all resources are listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
@@ -141,7 +138,7 @@ export class Reflector<R extends CachedResource> {
 
   /**
    * Lists all resources again immediately. Resolves when the new list is in the cache, or when listing is forbidden.
-   * The new list contains all changes that were made before this call.
+   * The new list contains all changes before this call.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));
@@ -185,7 +182,7 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A successful list does not reset the count of failures. If only the watches fail, the delays must still grow.
+    // A successful list does not reset the count of failures, so that the delays also grow if only the watches fail.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;

@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - Resource versions are compared for equality, never for order.
- * - A write of this process is in the cache before the write returns. If a watch or list reports an older version
- *   later, the cache ignores it.
+ * - A write of this process is in the cache before the write returns. The cache ignores older versions that a watch or
+ *   list reports later.
  * - If a resource has a new uid, the old resource counts as deleted, and the new one as added.
  * - Listeners are called only for changes by other writers. An error in one listener does not affect other listeners.
  * - Listeners wait for the end of running writes, because the watch may report a write before its answer arrives.
@@ -30,15 +30,14 @@ const maxSuperseded = 64;
 interface Entry<R> {
   resource: R;
   /**
-   * Resource versions that this process has replaced by its own writes. If the watch reports such a version later, the
-   * cache ignores it.
+   * Resource versions that this process has replaced by its own writes. The cache ignores such a version if the watch
+   * reports it later.
    */
   superseded: string[];
-  /** Number of writes of the resource that this process has sent and that have not ended yet. */
+  /** Number of this process's writes of the resource that have not ended yet. */
   writes: number;
   /**
-   * Resource versions that the watch has reported while this process writes the resource. Listeners are called after
-   * the write.
+   * Resource versions that the watch has reported during a write by this process. Listeners are called after the write.
    */
   unreported?: Set<string>;
 }
@@ -46,7 +45,7 @@ interface Entry<R> {
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
   readonly #listeners = new Listeners<ResourceKey>();
-  /** Resource versions from this process's own writes that the watch has not reported yet. */
+  /** Resource versions from this process's writes that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #filled = Promise.withResolvers<void>();
@@ -79,7 +78,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Returns whether a watch event reports a write of this process. Call this once for each event, because the answer is
+   * Returns whether a watch event reports a write of this process. Call it only once for each event, because it returns
    * true only once.
    */
   takeOwnWrite(resourceVersion: string): boolean {
@@ -112,7 +111,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     entry.unreported.add(metadata.resourceVersion);
   }
 
-  /** Removes the resource with this uid. A newer resource with the same name stays. */
+  /** Removes the resource with this uid, but not a newer resource with the same name. */
   remove(key: ResourceKey, uid: string): void {
     if (this.get(key)?.metadata.uid === uid) this.#remove(key);
   }

@@ -20,9 +20,9 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
 }
 
 /**
- * Returns whether the status belongs to this resource. A restored status can belong to an earlier export with the same
- * name. It is ignored, because the files that it names may be gone. A restored status of a policy or schedule is used,
- * because it shows stopped rollouts (U1) and exported time ranges (S1).
+ * Returns whether the status belongs to this resource. A status from a backup can belong to an earlier export with the
+ * same name. It is ignored, because its files may no longer exist. The status of a policy or schedule from a backup is
+ * used, because it shows stopped rollouts (U1) and exported time ranges (S1).
  */
 function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);

@@ -1,10 +1,10 @@
 /**
- * Follows the ConfigMap `logfleet-settings` in the operator's namespace. Needs no right to read other ConfigMaps.
+ * Watches the ConfigMap `logfleet-settings` in the operator's namespace. Needs no right to read other ConfigMaps.
  *
  * Invariants:
  * - All resources are paused until the API server has answered for the first time.
  * - If the ConfigMap is missing, or the operator may not read it (403), no resource is paused.
- * - While the API server does not answer, the last settings stay in effect.
+ * - While the API server does not answer, the last settings apply.
  */
 
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
@@ -66,7 +66,7 @@ export class SettingsWatch {
     return this.#listeners.add(listener);
   }
 
-  /** True after the first answer or failure. */
+  /** Returns true after the first answer or failure. */
   isAttempted(): boolean {
     return this.#isAttempted;
   }
@@ -80,7 +80,7 @@ export class SettingsWatch {
     return this.#reflector.steppedAtMs;
   }
 
-  /** Follows the settings until the signal is aborted. Never rejects. */
+  /** Watches the settings until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#reflector.run(signal);
     this.#markAttempted();

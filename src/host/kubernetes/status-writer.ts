@@ -1,8 +1,6 @@
 /**
- * Writes the complete status of a resource.
- *
- * Invariant: a status that another writer changed is not overwritten. The write fails with `host.conflict`, and the
- * next reconcile decides again.
+ * Writes the complete status of a resource. A status that another program has changed is not overwritten: the write
+ * fails with `host.conflict`, and the next reconcile decides again.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
@@ -79,7 +77,8 @@ export async function createResource<K extends KindName>(
 }
 
 /**
- * Returns whether the owner already owns the existing resource with this name. Undefined if no such resource exists.
+ * Returns whether the owner already owns the existing resource with this name. Returns undefined if no such resource
+ * exists.
  */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,

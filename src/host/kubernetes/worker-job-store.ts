@@ -20,8 +20,8 @@ import { decodeMetadata } from './resource-decoding.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so its first
- * list contains the Job.
+ * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so that its
+ * first list contains the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
@@ -54,8 +54,8 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   /**
-   * Lists Jobs and pods again. Resolves when the cache contains all changes that were made before this call. Namespaces
-   * that the operator may not list are left out, because it cannot have created Jobs there.
+   * Lists Jobs and pods again. Resolves when the cache contains all changes before this call. Leaves out namespaces
+   * that the operator may not list, because it cannot have created Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
@@ -115,7 +115,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.remove(objectPath('jobs', namespace, name), { uid });
     } catch (error) {
-      // A conflict means that the Job is already deleted, and another Job with its name exists.
+      // A conflict means that the Job was already deleted, and another Job has its name.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
   }
@@ -140,10 +140,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /**
-   * Uid of the export for each Job or pod. It is still known when the Job or pod is deleted, so that listeners can be
-   * called.
-   */
+  /** Uid of the export for each Job or pod. After the deletion of a Job or pod, listeners are called with this uid. */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
@@ -164,7 +161,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
     });
   }
 
-  /** Error of a list or watch that has failed and has not succeeded since. */
+  /** Error of a failed list or watch that has not succeeded since. */
   get problem(): LogfleetError | undefined {
     return this.#reflectors.find(({ problem }) => problem)?.problem;
   }

@@ -64,7 +64,7 @@ test('a missing directory is invalid input for run and validate', async () => {
   expect(await run('run', 'nodir')).toEqual({
     status: 2,
     stdout: '',
-    stderr: `logfleet run: ${home}/nodir is not a directory; name a directory of manifests\n`,
+    stderr: `logfleet run: ${home}/nodir is not a directory; use a directory of manifests\n`,
   });
   expect(await run('validate', 'nodir')).toMatchObject({ status: 2, stdout: '' });
 });

@@ -32,7 +32,7 @@ describe('a damaged file is reported', () => {
   test.each([
     ['', 'does not end as a Parquet file does'],
     ['PAR1', 'does not end as a Parquet file does'],
-    ['\xff\xff\xff\xffPAR1', 'larger than logfleet reads'],
+    ['\xff\xff\xff\xffPAR1', 'footer is too large'],
     ['\x00\x00\x00\x00PAR1', 'is damaged'],
     ['\x00\x01\x00\x00\x00PAR1', 'is damaged'],
     ['\x1f\x01\x00\x00\x00PAR1', 'is damaged'],
