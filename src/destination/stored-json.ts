@@ -5,8 +5,8 @@
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { isRecord } from '../base/record.ts';
-import type { Destination } from './store/destination.ts';
-import { destinationError, disappeared } from './store/destination-error.ts';
+import { type Destination, largestObjectBytes } from './store/destination.ts';
+import { destinationError, disappeared, tooLarge } from './store/destination-error.ts';
 
 /** Name of a stored object. `advice` says what to do if it is damaged. */
 export interface StoredObject {
@@ -101,9 +101,12 @@ export class StoredKind<T extends object> {
 
   /** Writes the object unless it exists, and returns the stored object. After an error, the call can be repeated. */
   async settle(destination: Destination, name: string, ours: T): Promise<T> {
+    const { maxBytes = largestObjectBytes } = this.#options;
     const content = this.encode(ours);
-    if ((await destination.create(name, content, this.#options.maxBytes)) === 'created') return ours;
-    const existing = await destination.read(name, this.#options.maxBytes);
+    // A larger object could not be read back.
+    if (content.length > maxBytes) throw tooLarge(name, String(content.length), maxBytes);
+    if ((await destination.create(name, content)) === 'created') return ours;
+    const existing = await destination.read(name, maxBytes);
     if (!existing) throw disappeared(name, destination.url);
     return Buffer.compare(existing, content) === 0 ? ours : this.decode(name, existing);
   }

@@ -58,7 +58,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     }
   }
 
-  protected async put(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const blob = this.#blob(name);
     try {
       await blob.upload(content, content.length, { conditions: unlessTaken });

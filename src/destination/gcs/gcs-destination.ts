@@ -66,7 +66,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     }
   }
 
-  protected async put(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const key = this.key(name);
     const query = `uploadType=media&name=${encodeURIComponent(key)}&${unlessTaken}`;
     try {

@@ -42,7 +42,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     this.#client = createClient(options.settings, options.environment);
   }
 
-  protected async put(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
+  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {

@@ -50,7 +50,7 @@ export interface Destination {
    * Writes a small object unless an object of this name exists. If the answer to a call was lost, the next call may
    * return 'exists' for the object that the first call created (E3).
    */
-  create(name: string, content: Uint8Array, maxBytes?: number): Promise<'created' | 'exists'>;
+  create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
 
   /** Begins to upload a data file. The file becomes visible when `FileUpload.finish` succeeds. */
   open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;

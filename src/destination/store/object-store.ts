@@ -1,15 +1,13 @@
 /** Base class for S3, Azure Blob Storage and Google Cloud Storage. */
 import type { LogfleetError } from '../../base/errors.ts';
-import {
-  type Destination,
-  type DestinationPorts,
-  type FileLifetime,
-  type FileUpload,
-  type LeftoverChoice,
-  type ListedObject,
-  largestObjectBytes,
+import type {
+  Destination,
+  DestinationPorts,
+  FileLifetime,
+  FileUpload,
+  LeftoverChoice,
+  ListedObject,
 } from './destination.ts';
-import { tooLarge } from './destination-error.ts';
 import { folderSegments, keyPrefix, objectKey } from './object-name.ts';
 import { PartBuffers } from './part-buffers.ts';
 import { PartedUpload, type UploadRequests } from './parted-upload.ts';
@@ -34,10 +32,9 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
     this.url = [address, ...folderSegments(options.settings.root)].join('/');
   }
 
+  abstract create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
   abstract stream(name: string): AsyncIterable<Uint8Array>;
   abstract remove(name: string): Promise<void>;
-  /** Creates a small object, unless it exists. */
-  protected abstract put(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
   /** Creates the requests of an upload. `mark` is a unique value that identifies the upload. */
   protected abstract upload(name: string, mark: string, lifetime: FileLifetime): UploadRequests;
   /** Lists the objects whose keys have this prefix. */
@@ -47,11 +44,6 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
 
   read(name: string, maxBytes?: number): Promise<Uint8Array | undefined> {
     return readObject(this.stream(name), name, maxBytes);
-  }
-
-  async create(name: string, content: Uint8Array, maxBytes = largestObjectBytes): Promise<'created' | 'exists'> {
-    if (content.length > maxBytes) throw tooLarge(name, String(content.length), maxBytes);
-    return this.put(name, content);
   }
 
   async open(name: string, lifetime: FileLifetime = 'permanent'): Promise<FileUpload> {

@@ -7,15 +7,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../base/clock.ts';
-import {
-  type Destination,
-  type DestinationPorts,
-  type FileUpload,
-  type LeftoverChoice,
-  type ListedObject,
-  largestObjectBytes,
-} from '../store/destination.ts';
-import { destinationError, nameTaken, tooLarge } from '../store/destination-error.ts';
+import type { Destination, DestinationPorts, FileUpload, LeftoverChoice, ListedObject } from '../store/destination.ts';
+import { destinationError, nameTaken } from '../store/destination-error.ts';
 import { folderSegments, nameSegments } from '../store/object-name.ts';
 import { readObject } from '../store/read-object.ts';
 import type { Writer } from '../store/writer.ts';
@@ -53,8 +46,7 @@ export class VolumeDestination implements Destination {
     return readObject(this.stream(name), name, maxBytes);
   }
 
-  async create(name: string, content: Uint8Array, maxBytes = largestObjectBytes): Promise<'created' | 'exists'> {
-    if (content.length > maxBytes) throw tooLarge(name, String(content.length), maxBytes);
+  async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const file = await this.#newFile(name);
     try {
       await file.write(content);

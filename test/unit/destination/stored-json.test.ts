@@ -1,0 +1,13 @@
+/** Tests how stored objects are written. */
+import { expect, test } from 'vitest';
+import { object, StoredKind, text } from '../../../src/destination/stored-json.ts';
+import { MemoryDestination } from '../../support/memory-destination.ts';
+
+test('an object that is too large to be read back is not written', async () => {
+  const destination = new MemoryDestination();
+  const kind = new StoredKind({ kind: 'logfleet.dev/note', form: object({ note: text() }), maxBytes: 100 });
+  const note = 'x'.repeat(100);
+  await expect(kind.settle(destination, 'note', { note })).rejects.toMatchObject({ code: 'destination.damaged' });
+  expect(destination.objects.size).toBe(0);
+  expect(await kind.settle(destination, 'note', { note: 'x' })).toEqual({ note: 'x' });
+});
