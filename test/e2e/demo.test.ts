@@ -56,9 +56,7 @@ describe('the demo', () => {
       'The canary stopped it: all 3 upgrades succeeded, but app-003 and web-016 no longer ship messages.',
     );
     expect(row('The other 57')).toBe('The other 57 collectors were not changed.');
-    expect(row('logging/production: RolloutStopped')).toMatch(
-      /2 failures in stage canary, maxFailures is 0: 2 collectors send too few messages since their upgrade/,
-    );
+    expect(row('logging/production: RolloutStopped')).toContain('2 failures in stage canary');
     expect(row('Now the manifest names')).toContain('names 19.500-1 instead of 19.480-2');
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 3 /);

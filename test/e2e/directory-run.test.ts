@@ -195,9 +195,7 @@ describe.concurrent('user actions', () => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { paused: true });
     const { status, stdout } = await (await run()).ended;
-    expect(stdout).toBe(
-      'logging/production: Paused: Paused by spec.paused: no upgrade starts. To resume: remove paused: true from the manifest\n',
-    );
+    expect(stdout).toMatch(/^logging\/production: Paused: .* remove paused: true .*\n$/);
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);
     const resume = `${nameInHints} resume cvp/production --dir ${manifests.path}`;
@@ -253,7 +251,7 @@ describe.concurrent('invalid credentials end the run with status 1 and a remedy:
     [
       'no credentials at all',
       { LOGFLEET_BASE_URL: '', LOGFLEET_ACCESS_ID: '', LOGFLEET_ACCESS_KEY: '' },
-      /SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL, .* or create Secret logging\/log-service/,
+      /SecretNotFound: .*Secret logging\/log-service/,
     ],
     [
       'an address without TLS',

@@ -48,7 +48,7 @@ describe.concurrent('an export by flags', () => {
     first.signal('SIGINT');
     const interrupted = await first.ended;
     expect(interrupted).toMatchObject({ status: 130, stdout: '' });
-    expect(interrupted.stderr).toContain('logfleet export: interrupted; complete intervals stay at the destination');
+    expect(interrupted.stderr).toContain('logfleet export: interrupted');
     expect(await (await start(['verify', 'out'], options)).ended).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('is not complete'),
@@ -146,8 +146,6 @@ describe.concurrent('an export of a manifest', () => {
     const { status, stderr } = await (await start(['export', 'audit.yaml'], { cwd: manifests.path, env: tenant.env }))
       .ended;
     expect(status).toBe(2);
-    expect(stderr).toContain(
-      'the export logging/audit writes to the volume exports, whose directory is missing: add --volume exports=DIR',
-    );
+    expect(stderr).toContain('add --volume exports=DIR');
   });
 });

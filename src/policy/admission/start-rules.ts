@@ -103,6 +103,14 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
+/** What an upgrade waits for, as text after "waiting for". */
+export const waits = {
+  backOff: 'the back-off after a failed upgrade',
+  versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
+  secondListing: 'a second list of collectors, to confirm that the collector left the target version',
+  newerListing: 'a newer list of collectors, because the last list may show an outdated version',
+} as const;
+
 /** Reason why this collector may not be upgraded now; undefined when it may. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
@@ -155,7 +163,7 @@ function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refu
   // After a user's retry (`used` is 0), a collector is upgraded without delay.
   if (candidate.because !== 'failed' || candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(policy.spec, candidate.used);
-  return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
+  return now.monotonicMs < untilMs ? { waitsFor: waits.backOff, untilMs } : undefined;
 }
 
 /** Makes an upgrade wait until a new listing shows the collector's version. */
@@ -174,26 +182,20 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'failed': {
       // A listing within the grace period after a failed upgrade may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
-      return needsListing(sentAfterMs, 'a new list of collectors, to check the version after the failed upgrade');
+      return needsListing(sentAfterMs, waits.versionAfterFailure);
     }
     case 'drifted': {
       // The first listing with another version may be outdated. A second listing must confirm that the collector left
       // the target version (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
-      return needsListing(
-        sentAfterMs,
-        'a second list of collectors, to confirm that the collector left the target version',
-      );
+      return needsListing(sentAfterMs, waits.secondListing);
     }
     case 'rollback': {
       // The last listing shows the former version but may be outdated, so a newer listing must confirm this version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
-      return needsListing(
-        sentAfterMs,
-        'a newer list of collectors, because the last list may show an outdated version',
-      );
+      return needsListing(sentAfterMs, waits.newerListing);
     }
   }
 }

@@ -65,9 +65,7 @@ describe('the manifests of a plan', () => {
     expect((await plan({ texts: [policy()], env })).stdout).toContain('12 of 12 collectors');
     const without = await plan({});
     expect(without).toMatchObject({ status: 1, stdout: '' });
-    expect(without.stderr).toContain(
-      'logging/production: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL',
-    );
+    expect(without.stderr).toContain('logging/production: SecretNotFound: ');
   });
 
   test('are checked as validate checks them', async () => {

@@ -324,6 +324,6 @@ test('a rule does not repeat an error of the schema', () => {
     expect.stringMatching(
       /^error spec.target: must be a mapping, not the text "Latest"; write its fields, as in {version/,
     ),
-    expect.stringMatching(/^error spec.strategy.maxInProgress: must be a whole number or a percentage/),
+    expect.stringMatching(/^error spec.strategy.maxInProgress: /),
   ]);
 });

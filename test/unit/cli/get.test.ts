@@ -400,7 +400,7 @@ describe('get --watch', () => {
     ]);
     const shown = shownOn(context.stdout.text);
     expect(shown[0]).toMatch(/^logging\/production → 19\.500-1 {3}RollingOut +180\/197 updated$/);
-    expect(shown.join('\n')).toContain('no operator has read generation 4 yet');
+    expect(shown.join('\n')).toContain('generation 4');
     expect(shown).toContain('18 upgrades a minute');
     expect(shown).toContain('    to approve: logfleet approve cvp/production --dir manifests --stage linux');
     expect(shown.join('\n')).not.toContain('staging');

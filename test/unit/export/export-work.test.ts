@@ -293,8 +293,8 @@ describe('an export', () => {
       last.end({ kind: 'committed', record: recordOf(world, 2) });
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.reason]).toEqual(['finishing', 'DestinationDamaged']);
-      expect(lastError?.message).toBe(
-        `commit records list files that are missing or changed: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore the files, or remove ${commitOf(0)}, ${commitOf(1)} to search the missing intervals again`,
+      expect(lastError?.message).toContain(
+        `${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore the files, or remove ${commitOf(0)}, ${commitOf(1)} `,
       );
       expect(world.destination.objects.has(manifestName)).toBe(false);
       world.destination.objects.set(nameOf(1), Buffer.from('row'));

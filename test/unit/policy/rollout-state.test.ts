@@ -82,7 +82,7 @@ describe('a stage starts', () => {
   test.each<[string, ChangedInput]>([
     ['the policy is paused', { policy: { spec: { paused: true } } }],
     ['mode is Observe', { policy: { spec: { mode: 'Observe' } } }],
-    ['other policies have not claimed yet', { heldBy: 'policy a/b to report which collectors it selects' }],
+    ['other policies have not claimed yet', { heldBy: 'policy a/b' }],
     ['the build is not offered', { notOffered: 'It offers none.' }],
   ])('not while %s', (_, seen) => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);

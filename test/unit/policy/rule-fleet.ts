@@ -10,6 +10,7 @@ import type {
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
+import { waits } from '../../../src/policy/admission/start-rules.ts';
 import type { Entry, LedgerChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { resolveTarget } from '../../../src/policy/rollout/target.ts';
 import {
@@ -40,18 +41,18 @@ export const blockers = {
   soak: /the end of the soak of stage canary/,
   'failure stop': /Too many failed\. No further upgrade starts/,
   abort: /Aborted by a person\. No further upgrade starts/,
-  'back-off': /the back-off after a failed upgrade/,
-  'look after a failure': /a new list of collectors, to check the version after the failed upgrade/,
+  'back-off': new RegExp(waits.backOff),
+  'look after a failure': new RegExp(waits.versionAfterFailure),
   'maxInProgress of all': /strategy.maxInProgress allows at most 1/,
   'maxInProgress of a stage': /stage rest allows at most 1/,
   offline: /1 offline|come back|will be rolled back when/,
   overlap: /of other policies|of the selected collectors belongs? to policy/,
-  'claims of others': /policy a\/b to report which collectors it selects/,
+  'claims of others': /policy a\/b/,
   'observe mode': /spec.mode (?:is Observe|to be Enforce)/,
   'build not offered': /It offers none/,
   'service unusable': /It is gone/,
   'full ledger': /The ledger of upgrade attempts has reached its maximum size/,
-  drift: /a second list of collectors, to confirm that the collector left the target version/,
+  drift: new RegExp(waits.secondListing),
   'target change': /in flight: web-9 to 19\.150-1/,
   'selection change': /matched: 3/,
 } as const;
@@ -194,7 +195,7 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
 }
 
 function heldBy(rules: Rules): string | undefined {
-  if (rules.hold('claims of others')) return 'policy a/b to report which collectors it selects';
+  if (rules.hold('claims of others')) return 'policy a/b';
   return rules.hold('service unusable') ? 'the service, which cannot be used' : undefined;
 }
 

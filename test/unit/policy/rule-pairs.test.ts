@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
+import { waits } from '../../../src/policy/admission/start-rules.ts';
 import type { RolloutStop } from '../../../src/policy/ledger/ledger.ts';
 import { collector, endedEntry, newerVersion, oldVersion, openEntry, stageRecord, target } from './builders.ts';
 import { PolicyBench } from './policy-bench.ts';
@@ -253,9 +254,7 @@ describe('a rollback', () => {
       return outcomeOf(bench, {});
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
-    expect(backAt(formerTarget).told).toContain(
-      'a newer list of collectors, because the last list may show an outdated version',
-    );
+    expect(backAt(formerTarget).told).toContain(waits.newerListing);
     expect(backAt(target).posted).toBe(formerTarget);
   });
 

@@ -25,11 +25,7 @@ const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Ob
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
   ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
   ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
-  [
-    'policy a/b to report which collectors it selects',
-    {},
-    { heldBy: 'policy a/b to report which collectors it selects' },
-  ],
+  ['policy a/b', {}, { heldBy: 'policy a/b' }],
   ['free space in the ledger', {}, { ledgerFull: true }],
 ];
 

@@ -532,7 +532,7 @@ describe('a directory that is moved away during a write', () => {
     for (const line of log.warnings().slice(1)) expect(line).toMatch(`readable. This has lasted since ${since}.`);
     renameSync(place.path('away'), place.path('m'));
     await host.refresh();
-    expect(log.warnings().at(-1)).toBe(`${place.path('m')}: works again after failing for 1m40s`);
+    expect(log.warnings().at(-1)).toMatch(/^.*\/m: works again .* 1m40s$/);
   });
 
   test('keeps the stored state of a resource whose manifest was copied to another directory', async () => {
