@@ -37,7 +37,7 @@ import {
 import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout/rollout-state.ts';
 import { describeEssentials, type Essentials, type EssentialsInput } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
-import { type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
+import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './status/rollout-wait.ts';
 import { verdicts } from './status/status-publisher.ts';
 
@@ -85,7 +85,7 @@ export function decide(input: DecideInput): Decision {
   const { observation, ledger, policy } = input;
   const { pending, durations, applied } = applyEvidence(input);
   const found = admitAll(input, pending, applied);
-  const { state, admission, watch, counts } = found;
+  const { state, admission, watch, fleet } = found;
   const wait = waitOf(found);
   const health = healthOf(healthInput(input, found, wait));
   const header = headerOf(input, found, health);
@@ -95,7 +95,7 @@ export function decide(input: DecideInput): Decision {
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
-  const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
+  const isAtEnd = isSettled(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
   // A check after a rollback can finish without a user, unless its error must be corrected.
   const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
@@ -140,21 +140,20 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
  */
 function statusOf(
   input: DecideInput,
-  { state, pending, counts, unsent }: Found,
+  { state, pending, fleet, unsent }: Found,
   described: Pick<EssentialsInput, 'health' | 'isLedgerNeeded' | 'waitingFor'>,
 ): Pick<Decision, 'essentials' | 'figures'> {
   const { policy, observation, memberIndex, windows, now } = input;
   const { health } = described;
-  const { header } = state;
   const essentials = describeEssentials({
-    ...{ ...described, policy, header, counts, state },
+    ...{ ...described, policy, counts: fleet.counts, state },
     window: windows.next,
     overlap: observation.overlap,
     wallMs: now.wallMs,
   });
   if (!observation.areFiguresDue && sameValue(verdicts(policy.status ?? {}), verdicts(essentials)))
     return { essentials, figures: undefined };
-  const figures = describeFigures({ memberIndex, pending, unsent, health, spec: policy.spec, state });
+  const figures = describeFigures({ memberIndex, pending, fleet, unsent, health, spec: policy.spec, state });
   const { rollout } = essentials;
   const endMs = health.reconciling ? estimateEndMs(input, pending, state) : undefined;
   if (!rollout || endMs === undefined) return { essentials, figures };
@@ -165,8 +164,8 @@ interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
   /** Number of upgrades that this decision cancels before their requests are sent. */
   readonly unsent: number;
-  /** Numbers of the policy's collectors by state after this decision. */
-  readonly counts: Counts;
+  /** Numbers of the policy's collectors after this decision. */
+  readonly fleet: Fleet;
 }
 
 /** Applies the service's answers, the listings and the users' annotations to the ledger. */
@@ -193,12 +192,14 @@ function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedA
   const admission = admit({ ...input, pending, state });
   const watch = planReads(input, pending, admission, state.sweepFromMs);
   const unsent = admission.refusal || state.header.stop ? input.observation.unsent : 0;
-  return { admission, state, watch, pending, unsent, counts: withdrawn(pending.counts(), unsent), now: input.now };
+  const counts = withdrawn(pending.counts(), unsent);
+  const fleet = { counts, matched: pending.matched, leftAlone: countLeftAlone(input.memberIndex, pending) };
+  return { admission, state, watch, pending, unsent, fleet, now: input.now };
 }
 
 function healthInput(
-  { policy, ledger, memberIndex, observation, windows }: DecideInput,
-  { state, pending, counts }: Found,
+  { policy, ledger, observation, windows }: DecideInput,
+  { state, fleet }: Found,
   wait: RolloutWait | undefined,
 ): HealthInput {
   return {
@@ -207,21 +208,19 @@ function healthInput(
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     badCalendar: windows.problem,
     targetVersion: ledger.header.target,
-    fleet: { counts, matched: pending.matched, leftAlone: countLeftAlone(memberIndex, pending) },
-    wait,
-    state,
+    ...{ fleet, wait, state },
   };
 }
 
 /** Ledger header that the decision stores. */
-function headerOf(input: DecideInput, { state, admission, pending, counts }: Found, health: Health): LedgerHeader {
+function headerOf(input: DecideInput, { state, admission, pending, fleet }: Found, health: Health): LedgerHeader {
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
   const isStaged = (input.policy.spec.strategy.stages ?? []).length > 0;
   return headerAfter(state.header, {
     attempts: admission.attempts,
     selection: selectionAfter(input, pending),
-    counts,
+    counts: fleet.counts,
     isUpdated,
     isOver: areStagesEnded(input.policy.spec, state.header) && (isStaged ? isCovered : isUpdated),
     wallMs: input.now.wallMs,
@@ -237,7 +236,8 @@ function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): nu
 }
 
 /** Returns whether the policy is idle: all upgrades have ended, no other upgrade will start, and no read is planned. */
-function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pending, counts, watch }: Found): boolean {
+function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pending, fleet, watch }: Found): boolean {
+  const { counts } = fleet;
   if (observation.problem || observation.notOffered !== undefined || memberIndex.awaitsSweep) return false;
   if (watch.pages.size > 0 || watch.tasks.length > 0 || watch.sweepAfterMs !== undefined) return false;
   const isOpen = pending.openCount + counts.inProgress + counts.retrying + counts.drifting > 0;

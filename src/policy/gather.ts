@@ -114,7 +114,9 @@ export class Gatherer {
     const verdict = this.#verdict(policy, bound);
     this.#introduce(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : policyLedger.known?.header.target;
-    const notOffered = verdict && whyNotOffered(verdict, target);
+    // While the policy waits for its first target version, no build is missing.
+    const isFirst = verdict?.kind === 'tooYoung' && target === undefined;
+    const notOffered = !verdict || verdict.kind === 'offered' || isFirst ? undefined : verdict.message;
     if (problem) turns.troubled(owner.uid);
     if (bound.listing.completeSinceMs() === undefined) {
       if (problem) turns.excuse(policy, bound.listing);
@@ -293,15 +295,6 @@ export class Gatherer {
  */
 function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | undefined): string {
   return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
-}
-
-/**
- * Returns a message that says why the service does not offer the target version. Undefined if it does, or while the
- * policy waits for its first target version.
- */
-function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
-  const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
-  return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
 /** Returns the answers that belong to open attempts of the ledger. Answers to other attempts are outdated. */

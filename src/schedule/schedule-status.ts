@@ -7,7 +7,7 @@ import { parseDuration } from '../base/duration.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
-import type { Gap, Run, ScheduleDecision, ScheduleSettings, ScheduleTimes } from './schedule-decision.ts';
+import type { Gap, Run, ScheduleDecision, ScheduleSnapshot, ScheduleTimes } from './schedule-decision.ts';
 import type { TickCalendar } from './tick-calendar.ts';
 import { union } from './time-spans.ts';
 
@@ -16,10 +16,7 @@ export const maxCovered = 100;
 const maxRuns = 50;
 
 /** Decision about a schedule, with its input. */
-export interface ScheduleFacts {
-  readonly settings: ScheduleSettings;
-  readonly covered: readonly TimeRange[];
-  readonly runs: readonly Run[];
+export interface ScheduleFacts extends Pick<ScheduleSnapshot, 'settings' | 'covered' | 'runs'> {
   readonly decision: ScheduleDecision;
 }
 

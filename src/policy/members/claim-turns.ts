@@ -45,8 +45,6 @@ export class ClaimTurns {
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by host name of the service and by policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /** Cache of host names by service id. */
-  readonly #hosts = new Map<string, string>();
   /** Whether all existing policies are registered. */
   #isListed = false;
 
@@ -72,7 +70,7 @@ export class ClaimTurns {
 
   /** Makes other policies wait until this policy has claimed its collectors, even if it was excused before. */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
-    const host = this.#hostOf(serviceId);
+    const host = new URL(serviceId).host;
     const turn = this.#policies.get(metadata.uid)?.turn;
     const isSame = (turn?.kind === 'claiming' || turn?.kind === 'claimed') && turn.host === host;
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
@@ -80,7 +78,7 @@ export class ClaimTurns {
 
   /** Records that the policy has claimed all collectors that it selects, so that other policies need not wait. */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
-    const host = this.#hostOf(serviceId);
+    const host = new URL(serviceId).host;
     const turn = this.#policies.get(metadata.uid)?.turn;
     if (turn?.kind === 'claimed' && turn.host === host) return;
     this.#set(metadata.uid, metadata, { kind: 'claimed', host });
@@ -121,13 +119,13 @@ export class ClaimTurns {
    * their collectors.
    */
   heldBy(serviceId: string): string | undefined {
-    const awaited = this.#awaited(this.#hostOf(serviceId));
+    const awaited = this.#awaited(new URL(serviceId).host);
     return awaited && `policy ${keyText(awaited)} to report which collectors it selects`;
   }
 
   /** Reconciles the policy again as soon as all other policies of its service have claimed their collectors. */
   wait(key: ResourceKey, serviceId: string): void {
-    const host = this.#hostOf(serviceId);
+    const host = new URL(serviceId).host;
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
     this.#waiters.set(host, waiters.set(keyText(key), key));
     this.#release();
@@ -176,12 +174,6 @@ export class ClaimTurns {
     for (const uids of Object.values(this.#unclaimed)) uids.delete(uid);
     this.#policies.delete(uid);
     this.#troubled.delete(uid);
-  }
-
-  #hostOf(serviceId: string): string {
-    const host = this.#hosts.get(serviceId) ?? new URL(serviceId).host;
-    this.#hosts.set(serviceId, host);
-    return host;
   }
 
   #release(): void {

@@ -26,7 +26,7 @@ import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../memb
 import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { eligibleMembers } from './health.ts';
+import { eligibleMembers, type Fleet } from './health.ts';
 
 const maxStages = 10;
 const maxSamples = 50;
@@ -64,6 +64,8 @@ export interface Figures {
 export interface FiguresInput {
   readonly memberIndex: MemberView;
   readonly pending: PendingChanges;
+  /** Numbers of the policy's collectors after this decision. */
+  readonly fleet: Fleet;
   /** Number of unsent upgrades that this decision withdraws. */
   readonly unsent: number;
   readonly health: Health;
@@ -72,12 +74,10 @@ export interface FiguresInput {
 }
 
 export function describeFigures(input: FiguresInput): Figures {
-  const { memberIndex, pending, unsent, health, state } = input;
-  const counts = withdrawn(pending.counts(), unsent);
-  const fleet = { counts, matched: pending.matched, leftAlone: countLeftAlone(memberIndex, pending) };
+  const { memberIndex, pending, fleet, health, state } = input;
   return {
-    summary: { updated: `${counts.updated}/${eligibleMembers(fleet)}`, state: health.reason },
-    collectors: describeCounts(counts, pending.matched),
+    summary: { updated: `${fleet.counts.updated}/${eligibleMembers(fleet)}`, state: health.reason },
+    collectors: describeCounts(fleet.counts, fleet.matched),
     versions: describeVersions(versionsNow(memberIndex, pending)),
     tasks: describeTasks(memberIndex, pending),
     failureReasons: describeFailures(memberIndex, pending, state.rollback),

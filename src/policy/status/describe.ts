@@ -13,7 +13,7 @@ import { describeHealth, type Health, type ShownHealth } from '../../controller/
 import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import type { Ownership } from '../../fleet/ownership.ts';
 import { ledgerFormat } from '../../host/host.ts';
-import type { ActionRecord, LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
+import type { ActionRecord, RolloutStop } from '../ledger/ledger.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import { noStage } from '../members/stages.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
@@ -27,7 +27,6 @@ export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
 export interface EssentialsInput {
   readonly policy: CollectorVersionPolicy;
-  readonly header: LedgerHeader;
   readonly isLedgerNeeded: boolean;
   readonly health: Health;
   readonly counts: Counts;
@@ -41,7 +40,8 @@ export interface EssentialsInput {
 }
 
 export function describeEssentials(input: EssentialsInput): Essentials {
-  const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
+  const { policy, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
+  const { header } = input.state;
   const { generation } = policy.metadata;
   // A rollout with failed collectors has not ended, because a user can retry their upgrades.
   const isOver =
@@ -85,7 +85,8 @@ function describeActions(actions: readonly ActionRecord[] = []): { readonly acti
 }
 
 function describeRollout(input: EssentialsInput) {
-  const { header, health, waitingFor, state } = input;
+  const { health, waitingFor, state } = input;
+  const { header } = state;
   const stage = header.stages?.[state.current ?? noStage]?.name ?? state.next?.name;
   const begun = {
     id: header.rolloutId,

@@ -11,7 +11,7 @@ import { bounded } from '../../../src/controller/status-text.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import type { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
 import { describeVerdict, findOverlap } from '../../../src/policy/status/describe.ts';
-import { describeCounts, describeFigures } from '../../../src/policy/status/describe-figures.ts';
+import { countLeftAlone, describeCounts, describeFigures } from '../../../src/policy/status/describe-figures.ts';
 import {
   attempt,
   claimant,
@@ -40,7 +40,12 @@ const figuresOf = (bench: PolicyBench) => figuresWith(bench, bench.pending());
 
 function figuresWith({ memberIndex, ledger, spec }: PolicyBench, pending: PendingChanges, health: Health = rolling) {
   const state = { ...quietState, header: ledger.header };
-  return describeFigures({ memberIndex, pending, unsent: 0, health, spec, state });
+  const fleet = {
+    counts: pending.counts(),
+    matched: pending.matched,
+    leftAlone: countLeftAlone(memberIndex, pending),
+  };
+  return describeFigures({ memberIndex, pending, fleet, unsent: 0, health, spec, state });
 }
 
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
