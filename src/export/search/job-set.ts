@@ -61,7 +61,6 @@ export class JobSet {
     const opening = crossing('export.createJob', () =>
       jobs.open(order, {
         signal: AbortSignal.any([signal, turn.signal]),
-        expectedMs,
         onProgress: ({ dateMs }) => {
           if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
           onProgress();
@@ -69,6 +68,7 @@ export class JobSet {
       }),
     );
     const job = await opening.finally(() => timer?.cancel());
+    job.expect(expectedMs);
     quirks.hasAnswered = true;
     const { dateMs } = job.progress;
     if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());

@@ -17,7 +17,6 @@ const againDelayMs = 1_000;
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
-  readonly expectedMs?: number | undefined;
   readonly onAnswer: (answer: Answer<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
 }
@@ -47,7 +46,7 @@ export class JobPolls {
 
   constructor(options: JobPollsOptions) {
     this.#options = options;
-    this.#progressAtMs = options.job.heardAtMs + firstPollMs(options.expectedMs);
+    this.#progressAtMs = options.job.heardAtMs + firstPollMs();
     this.#plan();
   }
 

@@ -48,7 +48,6 @@ export interface SearchJobOptions {
   readonly clock: Clock;
   /** Time of the job's creation by the service's clock. */
   readonly createdDateMs?: number | undefined;
-  readonly expectedMs?: number | undefined;
   /** Called after each answered status request. An error that it throws ends the job. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }

@@ -25,8 +25,6 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
   /** Called after each answered status request. */
   readonly onProgress?: (progress: JobProgress) => void;
-  /** Expected time in ms from the job's creation to the end of its search. */
-  readonly expectedMs?: number | undefined;
 }
 
 /** Time in ms without search jobs after which `whenUnused` resolves. */
@@ -105,7 +103,7 @@ export class SearchJobs {
 
   async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {
     const { service, clock } = this.#options;
-    const { signal, expectedMs } = options;
+    const { signal } = options;
     let scannedBefore = 0;
     const onProgress = (progress: JobProgress) => {
       this.#logUnknown(progress.state);
@@ -121,7 +119,7 @@ export class SearchJobs {
     if (signal?.aborted) giveUp();
     try {
       const { value: job, dateMs } = await service.createJob(order, { signal: unsent.signal, beforeSend: keep });
-      return new SearchJob({ job, order, permit, clock, createdDateMs: dateMs, expectedMs, onProgress });
+      return new SearchJob({ job, order, permit, clock, createdDateMs: dateMs, onProgress });
     } finally {
       keep();
     }

@@ -15,7 +15,8 @@ async function finished(messageCount: number) {
   const clock = new VirtualClock();
   const fake = new FakeJob(clock);
   fake.status = () => ({ ...done(messageCount), recordCount: messageCount });
-  const job = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock, expectedMs: 2_000 });
+  const job = new SearchJob({ job: fake, order, permit: new FakePermit(clock), clock });
+  job.expect(2_000);
   await clock.advance(2_000);
   return { clock, fake, job, log: new RecordingReceiver() };
 }

@@ -25,9 +25,9 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
     order,
     permit,
     clock,
-    expectedMs,
     onProgress: (progress) => seen.push(progress),
   });
+  job.expect(expectedMs);
   return { clock, fake, permit, job, seen };
 }
 
@@ -447,11 +447,11 @@ describe('an error of the caller', () => {
         order,
         permit,
         clock,
-        expectedMs: 2_000,
         onProgress: () => {
           throw thrown;
         },
       });
+      job.expect(2_000);
       expect(await settled(clock, job.whenFinished())).toBe(thrown);
       await expect(job.readMessagePage({ offset: 0, receiver: new RecordingReceiver() })).rejects.toBe(thrown);
       await job.close();
