@@ -18,7 +18,8 @@ export async function simulatorState(ready: SimulatorAddress, patch?: Scenario):
         headers: { authorization },
         body: JSON.stringify(patch),
       });
-      if (answer.statusCode !== 200) throw new Error(`the simulator refuses a patch: ${await answer.body.text()}`);
+      if (answer.statusCode !== 200)
+        throw new Error(`the simulator refuses the patch of the scenario: ${await answer.body.text()}`);
       await answer.body.dump();
     }
     const answer = await request(address, { dispatcher, headers: { authorization } });

@@ -59,9 +59,17 @@ function section(figures: ManyFigures): FigureSection {
       ...idleLines(figures),
       ...(noticedSeconds === undefined
         ? []
-        : [line(figures, 'Secret is there, and is noticed', noticedSeconds, 's', goals.noticedSeconds + 1)]),
+        : [
+            line(
+              figures,
+              'Secret is created, and the operator notices it',
+              noticedSeconds,
+              's',
+              goals.noticedSeconds + 1,
+            ),
+          ]),
     ],
-    notes: [`In the end: ${states.join(', ')}.`],
+    notes: [`At the end: ${states.join(', ')}.`],
   };
 }
 
@@ -69,17 +77,17 @@ function firstLines(figures: ManyFigures): FigureLine[] {
   const { first } = figures;
   if (!first) return [];
   return [
-    line(figures, 'first statuses of all written', first.cpuSeconds, 'CPU s', goals.firstCpuSeconds),
+    line(figures, 'until all first statuses are written', first.cpuSeconds, 'CPU s', goals.firstCpuSeconds),
     { what: 'first statuses of all resources, time', measured: `${first.seconds.toFixed(1)} s` },
     { what: 'first statuses, requests', measured: renderRequests(first.requests) },
-    line(figures, 'a write of status, p50', first.writeP50Ms, 'ms', goals.writeP50Ms),
-    line(figures, 'a write of status, p99', first.writeP99Ms, 'ms', goals.writeP99Ms),
+    line(figures, 'write of a status, p50', first.writeP50Ms, 'ms', goals.writeP50Ms),
+    line(figures, 'write of a status, p99', first.writeP99Ms, 'ms', goals.writeP99Ms),
   ];
 }
 
 function restartLines(figures: ManyFigures): FigureLine[] {
   const { restart, residentMiB, metricsBytes, restartRequests } = figures;
-  const rest = restart.isIdle ? '' : ' and not idle yet';
+  const rest = restart.isIdle ? '' : ', but not idle yet';
   return [
     line(figures, 'restart until idle', restart.cpuSeconds, `CPU s${rest}`, goals.restartCpuSeconds),
     { what: 'restart until idle, time', measured: `${restart.seconds.toFixed(1)} s` },

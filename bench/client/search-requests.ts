@@ -176,7 +176,7 @@ export function searchRequestsSection(figures: SearchRequestFigures): FigureSect
 
 function lineOf({ name, doneAfterSeconds, requests, seenAfterSeconds, seconds }: OneSearchFigures): FigureLine {
   const total = Object.values(requests).reduce((sum, count) => sum + count, 0);
-  const seen = `${requests['getJob'] ?? 0} looks, seen done after ${seenAfterSeconds.toFixed(1)} s`;
+  const seen = `${requests['getJob'] ?? 0} status requests, seen done after ${seenAfterSeconds.toFixed(1)} s`;
   return {
     what: `one, done after ${doneAfterSeconds} s, ${name}`,
     measured: `${total} requests (${seen}), ${seconds.toFixed(1)} s in all`,

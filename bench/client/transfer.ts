@@ -77,7 +77,7 @@ function linesOf({ messageBytes, atOnce, pages, rows, ...figures }: TransferResu
     },
     {
       what: '  peak memory of the client',
-      measured: `${peakResidentMb.toFixed(0)} MB, ${(peakResidentMb - startResidentMb).toFixed(0)} MB of it since the job was opened`,
+      measured: `${peakResidentMb.toFixed(0)} MB, of which ${(peakResidentMb - startResidentMb).toFixed(0)} MB since the first read`,
     },
   ];
 }

@@ -154,7 +154,7 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
   // A search by receipt time may omit or add messages near the ends of its range, so their number is not checked.
-  if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
+  if (!byReceiptTime && rows !== messages) throw new Error(`only ${rows} of ${messages} messages were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
   const cuts = quirks.cuts;
@@ -255,7 +255,7 @@ function lineOf({
   const share = total / min;
   const { createJob = 0, getJob = 0, listMessages = 0 } = requests;
   const what = `${createJob} jobs, ${getJob} statuses, ${listMessages} pages, ${virtualSeconds.toFixed(0)} s`;
-  const measured = `${total} requests (${what}): ${share.toFixed(3)} times the least, ${min}; ${scans.toFixed(2)} scans`;
+  const measured = `${total} requests (${what}): ${share.toFixed(3)} times the minimum of ${min}; ${scans.toFixed(2)} scans`;
   if (isForComparison) return { what: name, measured };
   return { what: name, measured, target: `<= ${maxShare}`, met: share <= maxShare };
 }

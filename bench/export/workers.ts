@@ -202,7 +202,7 @@ export function workersSection(figures: readonly WorkersFigures[]): FigureSectio
     ],
     notes: [
       'NDJSON with gzip 6, one processor for each worker, no request limits. The median of the pairs of runs. The simulated service',
-      'shares the processors of the workers. A wait is a time in which neither the workers nor the service have anything to do, such as',
+      'shares the processors of the workers. A wait is a time in which neither the workers nor the service do anything, such as',
       'the time until a search job is polled. Waits and processor time leave out other programs and most of the time of the service.',
     ],
   };

@@ -91,7 +91,7 @@ export class MeasuredOperator {
       if ((await this.#ask<number>({ ask: 'written' })) >= count) return this.reached();
       await delay(pollMs);
     }
-    throw new Error(`${count} statuses have not been written`);
+    throw new Error(`the operator has not written ${count} statuses`);
   }
 
   reached(): Reached {

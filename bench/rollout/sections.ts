@@ -27,7 +27,7 @@ export interface RolloutReport extends Machine {
 export function requestsSection(figures: readonly RolloutFigures[]): FigureSection {
   const [first] = figures;
   return {
-    title: `Rolling ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
+    title: `Rollout to ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
     lines: figures.flatMap(requestLines),
     notes: [
       'Requests: requests to the service from the apply to Ready, per upgraded collector. Last one: end of the last upgrade. Its',

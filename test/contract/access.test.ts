@@ -71,7 +71,7 @@ describe('1 the purpose of the service', () => {
   for (const request of requests) {
     testSimulated(
       `403 forbidden for an operation that the account type does not allow (5.4, 7.1, ${request.operation})`,
-      { why: 'needs an account that may not do everything', scenario: forbidden },
+      { why: 'needs an account with restricted permissions', scenario: forbidden },
       async (simulator) => expectError(await send(simulator, request), 403, 'forbidden'),
     );
   }
@@ -190,7 +190,7 @@ describe('7.1 errors of every operation', () => {
   for (const request of requests) {
     testSimulated(
       `415 contenttype.invalid for a client that does not accept JSON (${request.operation})`,
-      { why: 'would have to know what brings about a 415 without a body' },
+      { why: 'would need a request without a body that the service answers with 415' },
       async (simulator) => {
         const headers = { accept: 'application/xml' };
         expectError(await send(simulator, request, { headers }), 415, 'contenttype.invalid');
@@ -212,7 +212,7 @@ describe('7.1 errors of every operation', () => {
   ] as const) {
     testSimulated(
       `${status} ${code}`,
-      { why: 'needs a service in trouble', scenario: { faults: { trouble: { kind: 'status', status } } } },
+      { why: 'needs a service that fails', scenario: { faults: { trouble: { kind: 'status', status } } } },
       async (simulator) => {
         for (const request of requests) expectError(await send(simulator, request), status, code);
       },

@@ -72,7 +72,7 @@ describe('4.6 list upgradable collectors', () => {
     const { collectors } = (await get(service, '/collectors')).json;
     // A real deployment may omit this field in some or all collectors.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
-    expectThere(skip, values.length > 0, 'collectors with that member');
+    expectThere(skip, values.length > 0, 'collectors with this member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
     else for (const link of values) expect(link).toMatchObject({ rel: expect.any(String), href: expect.any(String) });
   });
@@ -189,9 +189,9 @@ describe('7.5 rejected tasks', () => {
   });
 
   testSimulated(
-    '400 collector.invalid for a collector that the user may not touch',
+    '400 collector.invalid for a collector without permission',
     {
-      why: 'needs a user who may not touch every collector',
+      why: 'needs a user without permission for some collectors',
       scenario: {
         groups: { web: { count: 1, version: '19.400-1' }, other: { count: 1, version: '19.400-1' } },
         users: { guest: { keys: { id: 'key' }, groups: ['web'] } },

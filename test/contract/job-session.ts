@@ -100,7 +100,7 @@ export class ContractJob {
     const seen: ReceivedStatus[] = [];
     for (let poll = 0; poll < maxPolls; poll++) {
       const { status, json, text } = await this.status();
-      if (status !== 200) throw new Error(`the status of the job is not to be had: ${status} ${text}`);
+      if (status !== 200) throw new Error(`the status of the job cannot be read: ${status} ${text}`);
       seen.push(json);
       if (endStates.includes(json.state)) return seen;
       await this.#service.pass(pollMs);

@@ -148,7 +148,7 @@ describe('8 limits of search jobs', () => {
 
   testSimulated(
     'query time-out: a search ends after 8 hours (3.1)',
-    { why: 'would have to watch a job for eight hours', scenario: { search: { keepAlive: '9h' } } },
+    { why: 'would take eight hours', scenario: { search: { keepAlive: '9h' } } },
     async (simulator) => {
       const job = await startJob(simulator);
       await simulator.pass(8 * hourMs - 1);

@@ -51,7 +51,7 @@ describe('4.3 page of messages', () => {
   test.for(messageFields)('$name is a $fieldType (2.5)', ({ name, fieldType }, { skip }) => {
     const field = fields.find((each) => (onSimulator ? each.name === name : RegExp(`^${name}$`, 'i').test(each.name)));
     const values = messages.flatMap((message) => fieldOf(message, name) ?? []);
-    expectThere(skip, field !== undefined && values.length > 0, 'messages with that field');
+    expectThere(skip, field !== undefined && values.length > 0, 'messages with this field');
     expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
     // The service may return an empty text for a field without a value, even if the field is numeric.
@@ -65,7 +65,7 @@ describe('4.3 page of messages', () => {
 
   test('messages are ordered by _messagetime, newest first', async ({ skip }) => {
     const times = (await job.messages(0, 1_000)).json.messages.map(timeOf);
-    expectThere(skip, new Set(times).size > 1, 'messages of several times');
+    expectThere(skip, new Set(times).size > 1, 'messages with several times');
     for (const time of times) expect(time).toEqual(expect.any(Number));
     expect(times).toEqual([...times].sort((left, right) => right - left));
   });
@@ -86,7 +86,7 @@ describe('4.3 page of messages', () => {
 
   testSimulated(
     'a page of a running job contains the messages found so far',
-    { why: 'needs searches of known pace', scenario: { search: { duration: '10s' } } },
+    { why: 'needs searches with a known speed', scenario: { search: { duration: '10s' } } },
     async (simulator) => {
       const running = await startJob(simulator);
       expect((await running.messages()).json.messages).toEqual([]);
@@ -138,7 +138,7 @@ describe('4.4 page of records', () => {
     const [job] = await finishedJob(service, aggregation());
     const six = (await job.records(0, 6)).json.records;
     expect((await job.records(50_000_000, 10)).json.records).toEqual([]);
-    expectThere(skip, six.length > 2, 'messages of three hosts');
+    expectThere(skip, six.length > 2, 'messages from three hosts');
     if (onSimulator) expect(six).toHaveLength(6);
     expect((await job.records(2, 4)).json.records).toEqual(six.slice(2));
   });

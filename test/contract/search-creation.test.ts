@@ -215,7 +215,7 @@ describe('7.2 rejected search jobs', () => {
 
   testSimulated(
     '400 unknown.time.type for a time that is neither text nor number',
-    { why: 'would have to know what a time of the wrong type is' },
+    { why: 'would need to know which types of times the service refuses' },
     async (simulator) => {
       expectError(await requestJob(simulator, { from: true }), 400, 'unknown.time.type');
       expectError(await requestJob(simulator, { to: ['2026-11-01T00:00:00'] }), 400, 'unknown.time.type');
@@ -224,7 +224,7 @@ describe('7.2 rejected search jobs', () => {
 
   testSimulated(
     '400 generic for other errors, such as a body that is not UTF-8 JSON (4.1)',
-    { why: 'would have to know what has no code of its own' },
+    { why: 'would need to know which errors have no code of their own' },
     async (simulator) => {
       expectError(await requestJob(simulator, {}, { body: '{' }), 400, 'generic');
       const latin1 = Buffer.from(JSON.stringify(orderFor(simulator, { query: 'caf\u00e9' })), 'latin1');

@@ -74,7 +74,7 @@ describe('4.2 status of a search job', () => {
   test('buckets are returned once, newest first, and count every message (2.3)', async ({ skip }) => {
     const statuses = await (await startJob(service)).pollUntilDone();
     const buckets = statuses.flatMap(({ histogramBuckets }) => histogramBuckets);
-    expectThere(skip, buckets.length > 1, 'messages of several times');
+    expectThere(skip, buckets.length > 1, 'messages with several times');
     const starts = buckets.map(({ startTimestamp }) => startTimestamp);
     expect(new Set(starts).size).toBe(starts.length);
     expect(starts).toEqual([...starts].sort((left, right) => right - left));
@@ -117,7 +117,7 @@ describe('4.2 status of a search job', () => {
     testSimulated(
       `${member} contains the new entries since the last status (2.3)`,
       {
-        why: 'needs searches that go wrong',
+        why: 'needs searches that fail',
         scenario: { faults: { trouble: { kind, message: 'Trouble.', operations: ['getJob'], nth: [2, 3] } } },
       },
       async (simulator) => {
@@ -131,7 +131,7 @@ describe('4.2 status of a search job', () => {
 
   testSimulated(
     'a job works from the end of the range to its beginning: buckets and messages (2.3)',
-    { why: 'needs a search of known pace', scenario: { search: { duration: '10s', notStartedFor: '0s' } } },
+    { why: 'needs a search with a known speed', scenario: { search: { duration: '10s', notStartedFor: '0s' } } },
     async (simulator) => {
       const job = await startJob(simulator);
       const { fromMs, toMs } = simulator.logs;
@@ -173,7 +173,7 @@ describe('3.1 states of a search job', () => {
   for (const [state, search, afterMs] of reached) {
     testSimulated(
       `${state} is reached`,
-      { why: 'needs searches of known pace', scenario: { search: { ...search } } },
+      { why: 'needs searches with a known speed', scenario: { search: { ...search } } },
       async (simulator) => {
         const job = await startJob(simulator);
         await simulator.pass(afterMs);
@@ -206,7 +206,7 @@ describe('3.1 states of a search job', () => {
 
   testSimulated(
     'some results are readable while a job gathers, and all when it is done',
-    { why: 'needs searches of known pace' },
+    { why: 'needs searches with a known speed' },
     async (simulator) => {
       const job = await startJob(simulator);
       await simulator.pass(secondMs);
@@ -218,7 +218,7 @@ describe('3.1 states of a search job', () => {
 
   testSimulated(
     'the histogram is done before the results, with all its buckets (2.3)',
-    { why: 'needs searches of known pace', scenario: { search: { histogramFirst: true, duration: '10s' } } },
+    { why: 'needs searches with a known speed', scenario: { search: { histogramFirst: true, duration: '10s' } } },
     async (simulator) => {
       const job = await startJob(simulator);
       await simulator.pass(6 * secondMs);
@@ -270,7 +270,7 @@ describe('3.1 the end of a search job', () => {
 
   testSimulated(
     'eight hours end a job despite requests (7.3)',
-    { why: 'would have to watch a job for eight hours', scenario: { search: { keepAlive: '20m' } } },
+    { why: 'would take eight hours', scenario: { search: { keepAlive: '20m' } } },
     async (simulator) => {
       const job = await startJob(simulator);
       const quarterMs = 15 * minuteMs;

@@ -43,7 +43,7 @@ function runMany(): boolean {
   }
   const seconds = ((performance.now() - begunMs) / 1_000).toFixed(0);
   tell(
-    `${cases - wrong} cases right, ${wrong} wrong; ${pages} pages, ${cases - pages} that are none, ${rows} rows; ${seconds} s`,
+    `${cases - wrong} cases passed, ${wrong} failed; ${pages} valid pages, ${cases - pages} invalid pages, ${rows} rows; ${seconds} s`,
   );
   return wrong === 0;
 }

@@ -13,8 +13,8 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   // concurrent requests is not checked (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
-  if (atOnce > maxAtOnce) found.push(`B1: ${atOnce} requests at once`);
+  if (atOnce > maxAtOnce) found.push(`B1: ${atOnce} concurrent requests`);
   if (state.counters.rejected429 > 0)
-    found.push(`B1: ${state.counters.rejected429} requests were refused for the limits`);
+    found.push(`B1: ${state.counters.rejected429} requests exceeded a limit and were refused`);
   return found;
 }

@@ -52,7 +52,7 @@ const unheardMs = 60_000;
 function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const { status } = policy;
   if (!status) return ['has no status'];
-  if (status.observedGeneration !== policy.metadata.generation) return ['its status is of an older generation'];
+  if (status.observedGeneration !== policy.metadata.generation) return ['its status belongs to an older generation'];
   const open = openAttempts(truth.ledgers.get(policy.metadata.uid)?.get('head'));
   if (open > 0) return [`${open} attempts are open in its ledger`];
   const verdict = verdictOf(policy);
@@ -104,7 +104,7 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: R
       return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped without a reason';
     case 'StageInconclusive':
       if (isApprovedLater(plan, policy)) return 'is inconclusive, and a person approves it later';
-      return isInconclusive(policy) ? undefined : 'is inconclusive, although a member is at the target';
+      return isInconclusive(policy) ? undefined : 'is inconclusive, although a collector runs the target';
     case 'Aborted':
       return wasAborted(truth, policy) ? undefined : 'is aborted without a request';
     case 'CollectorsFailed':
@@ -205,7 +205,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
-    if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
+    if (is !== shouldBe) missing.push(`${what} is ${is} instead of ${shouldBe}`);
   };
   // When the service offers only one build, no list shows which collectors run it (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
@@ -219,13 +219,13 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
     if (counts.updated < updated.length - dead || counts.updated > updated.length)
       expect('updated', counts.updated, updated.length);
   } else if (isKnown && counts.updated < updated.length - dead) {
-    missing.push(`updated is ${counts.updated}, in truth at least ${updated.length}`);
+    missing.push(`updated is ${counts.updated} instead of at least ${updated.length}`);
   } else if (isKnown && counts.matched < members.length) {
-    missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
+    missing.push(`matched is ${counts.matched} instead of at least ${members.length}`);
   }
   // The status must count at least the collectors that the policy upgraded, even if no list shows them (U7, U12).
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
-  if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
+  if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, although ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
   missing.push(...missingStages(policy, shards && ledgerWrite(truth.nowMs, policy.metadata.uid, shards)));
   for (const collector of own) {
@@ -247,11 +247,15 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   const unstaged = skippedReasons.find(({ reason }) => reason === 'NoStage')?.count ?? 0;
   const hasRest = takesAll(policy) || started.some(({ members }) => !members);
   return [
-    ...(updated > collectors.updated ? [`its stages have ${updated} at the target of ${collectors.updated}`] : []),
-    ...(unstaged > 0 && hasRest ? [`no stage has ${unstaged}, although the last stage has no list`] : []),
+    ...(updated > collectors.updated
+      ? [`its stages have ${updated} updated collectors, but the policy has ${collectors.updated}`]
+      : []),
+    ...(unstaged > 0 && hasRest
+      ? [`no stage has ${unstaged}, although the last stage takes all remaining collectors`]
+      : []),
     ...stages
       .filter((stage, index) => started[index]?.members && started[index].members.length !== stage.members)
-      .map(({ name, members }) => `stage ${name} shows ${members} members, the ledger has another number`),
+      .map(({ name, members }) => `stage ${name} shows ${members} collectors, but the ledger has another number`),
   ];
 }
 

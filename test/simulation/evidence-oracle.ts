@@ -41,7 +41,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   const away = seen.filter(({ version }) => version !== post.toVersion);
   if (before.answer && Math.floor(before.answer.status / 100) === 4) return undefined;
   if (isUnknown(record, before)) {
-    return seenSince(away, before.atMs + graceMs) ? undefined : 'U3: a probe without a listing sent G later';
+    return seenSince(away, before.atMs + graceMs) ? undefined : 'U3: a probe without a listing that was sent G later';
   }
   const task = taskOf(record, before);
   if (!task || task.endTime === null) return undefined;
@@ -52,7 +52,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
   return timedOut && !seenSince(away, endedMs + graceMs - slackMs)
-    ? 'U6: a retry without a listing sent G after the time-out'
+    ? 'U6: a retry without a listing that was sent G after the time-out'
     : undefined;
 }
 
@@ -69,7 +69,7 @@ function driftUnconfirmed(
   const confirmMs = (plan.settings.driftConfirmMs ?? policySettings.driftConfirmMs) - slackMs;
   const first = away.find(({ sentAtMs }) => sentAtMs >= endedMs + graceMs - slackMs);
   const confirmed = first !== undefined && seenSince(away, first.sentAtMs + confirmMs);
-  return confirmed ? undefined : 'U8: finished, and posted again without two listings ten minutes apart';
+  return confirmed ? undefined : 'U8: an updated collector was upgraded again without two listings ten minutes apart';
 }
 
 function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {

@@ -25,7 +25,7 @@ function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutI
     const inStages = stages.reduce((sum, stage) => sum + stage.tally.finished, 0);
     return tally.finished > Math.max(attempts, sent) + others || inStages > tally.finished;
   });
-  const words = `failures: the tallies of rollout ${rolloutId} count an attempt twice`;
+  const words = `failures: rollout ${rolloutId} counts an attempt twice`;
   return wrong ? [`${words} at ${wrong.atMs}: ${JSON.stringify([wrong.tally, wrong.stages])}`] : [];
 }
 

@@ -23,7 +23,7 @@ test.each([
   const violated = await pool.run({ seeds: countFrom(1, 4) });
   await pool.close();
   expect(violated.map(({ seed }) => seed)).toEqual([2, 3]);
-  expect(violated[0]?.violations).toEqual([expect.stringContaining(`the history broke off: ${says}`)]);
+  expect(violated[0]?.violations).toEqual([expect.stringContaining(`the simulation ended with an error: ${says}`)]);
 });
 
 test('a simulation that never ends is stopped at a limit of processor time', async () => {

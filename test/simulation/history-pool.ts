@@ -147,12 +147,12 @@ function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) =
     const usedMs = await processorMs(worker);
     beforeMs ??= usedMs;
     if (usedMs !== undefined && beforeMs !== undefined && usedMs - beforeMs >= longestProcessorMs) {
-      tell(`convergence: it does not end within ${longestProcessorMs / 1_000} s of processor time`);
+      tell(`convergence: the simulation does not end within ${longestProcessorMs / 1_000} s of processor time`);
     }
   };
   const timer = setInterval(() => {
     void read();
-    if (performance.now() >= endMs) tell(`convergence: it does not end within ${longestMs / 1_000} s`);
+    if (performance.now() >= endMs) tell(`convergence: the simulation does not end within ${longestMs / 1_000} s`);
   }, readEveryMs);
   return () => clearInterval(timer);
 }

@@ -14,7 +14,7 @@ export function idleViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   if (posts.length > 0) found.push(`U9: ${posts.length} requests to create tasks after all policies were complete`);
   const resyncMs = Math.min(...policies.map(({ spec }) => parseDuration(spec.resyncInterval) ?? 1));
   const max = spareRequests + sweepRequests * Math.ceil((endMs - convergedAtMs) / resyncMs);
-  if (whileIdle.length > max) found.push(`U9: ${whileIdle.length} requests while idle, at most ${max} are expected`);
+  if (whileIdle.length > max) found.push(`U9: ${whileIdle.length} requests while idle; at most ${max} are permitted`);
   return [...found, ...sweepViolations(whileIdle, plan.latencyMs, endMs - convergedAtMs)];
 }
 

@@ -35,5 +35,5 @@ function tooMany(record: HistoryRecord, policy: string, posts: readonly PostReco
   });
   const limit = Math.max(...limits);
   const words = `${post.process} posted ${post.collectorId} at ${post.atMs} while ${running} upgrades ran`;
-  return running < limit ? [] : [`in progress: ${words}, maxInProgress is ${limit}`];
+  return running < limit ? [] : [`in progress: ${words}, but maxInProgress is ${limit}`];
 }

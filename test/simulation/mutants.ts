@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
   ),
   {
     rule: 'U2',
-    name: 'a process that was frozen past its lease sends its POSTs',
+    name: 'a process that was frozen until its lease expired still sends its POSTs',
     directions: 'frozen',
     mutations: [
       {
@@ -109,7 +109,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'U7',
-    'each version counts as observable',
+    'each version counts as visible in listings',
     'single',
     'fleet/listing-view.ts',
     'return this.builds.some((build) => build !== version);',
@@ -148,7 +148,7 @@ export const mutants: readonly Mutant[] = [
   },
   mutant(
     'U9',
-    'a sweep follows the last one at once',
+    'a sweep starts immediately after the last one',
     'slow',
     'fleet/fleet-listing.ts',
     'return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);',
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'U11',
-    'an offline collector is refused for good',
+    'a collector that was refused as offline stays refused',
     'silent',
     'policy/attempts/attempt.ts',
     "return close(refused, 'offline', message, lastSeenAliveMs);",
@@ -285,7 +285,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'members',
-    'a size takes one more member',
+    'a stage takes one collector more than its size',
     'staged',
     'policy/members/stages.ts',
     '.slice(0, shareOf(stage.size, selected))',
@@ -301,7 +301,7 @@ export const mutants: readonly Mutant[] = [
   ),
   {
     rule: 'members',
-    name: 'percentages refer to the present fleet',
+    name: 'percentages refer to the current number of collectors',
     directions: 'growing',
     mutations: [
       {
@@ -318,7 +318,7 @@ export const mutants: readonly Mutant[] = [
   },
   mutant(
     'members',
-    'members are not written',
+    'the collectors of a stage are not written to the ledger',
     'staged',
     'policy/ledger/ledger-file.ts',
     'const members = splitMembers(started);',
@@ -326,7 +326,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'members',
-    'a restart loses a member',
+    'a restart loses a collector of a stage',
     'edited',
     'policy/ledger/ledger-codec.ts',
     'return unpacked(() => members.map(String));',
@@ -334,7 +334,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'members',
-    'an empty stage needs no person',
+    'an empty stage ends without an approval',
     'empty',
     'policy/rollout/rollout-state.ts',
     'if (isFilled || this.#header.approved?.includes(name)) return undefined;',
@@ -350,7 +350,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'order',
-    'a stage ends with one member left',
+    'a stage ends while one collector still needs an upgrade',
     'growing',
     'policy/rollout/rollout-state.ts',
     'if (before.updatedAtMs === undefined && left > 0) {',
@@ -367,7 +367,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'in progress',
-    'one more upgrade runs at once',
+    'one upgrade more than maxInProgress runs',
     'windows',
     'policy/admission/start-rules.ts',
     'if (pending.openCount < max) return undefined;',
@@ -399,7 +399,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'soak',
-    'deaths are not seen',
+    'collectors that go offline during a soak are ignored',
     'dying',
     'policy/rollout/evidence.ts',
     "for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);",
@@ -407,7 +407,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'soak',
-    'a target that was stopped and came back does not soak',
+    'a stopped target that is set again does not soak',
     'stoppedAndReturned',
     'policy/ledger/rollout-header.ts',
     '{ unproven: true, unprovenSinceMs: oldest.startedAtMs }',
@@ -415,7 +415,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'soak',
-    'deaths after a stopped target came back are not seen',
+    'collectors that go offline after a stopped target is set again are ignored',
     'stoppedAndReturned',
     'policy/rollout/evidence.ts',
     'if (!header.unproven) return;',
@@ -423,7 +423,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'R6',
-    'a target that was stopped and came back starts at once',
+    'a stopped target that is set again starts immediately',
     'stoppedAndReturned',
     'policy/ledger/rollout-header.ts',
     "...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),",
@@ -431,7 +431,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'inconclusive',
-    'a stage ends although no member reached the target',
+    'a stage ends although no collector reached the target',
     'inconclusive',
     'policy/rollout/rollout-state.ts',
     'if (isInconclusive(before, counts)) return this.#stopInconclusive(before.name, noneAtTarget(before, counts));',
@@ -463,7 +463,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'failures',
-    'a number of failures is not judged',
+    'maxFailures as a number is ignored',
     'failing',
     'policy/rollout/failure-verdict.ts',
     "if (typeof max === 'number') return failed > max ? exceeded : undefined;",
@@ -479,7 +479,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'failures',
-    'a percentage of failures is not judged',
+    'maxFailures as a percentage is ignored',
     'failingShare',
     'policy/rollout/failure-verdict.ts',
     'return isJudged && failed * 100 > Number.parseFloat(max) * finished ? exceeded : undefined;',
@@ -487,7 +487,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'failures',
-    'late joiners of a complete rollout are not judged',
+    'failures of late joiners of a complete rollout are ignored',
     'failingLate',
     'policy/rollout/failure-verdict.ts',
     'const exceeded = exceededBy(tally, failurePolicy?.maxFailures, isStageEnd || tally.finished >= minSamples);',
@@ -495,7 +495,7 @@ export const mutants: readonly Mutant[] = [
   ),
   {
     rule: 'failures',
-    name: 'a completion does not begin another tally',
+    name: 'a completion does not begin another count of failures',
     directions: 'failingLate',
     mutations: [
       {
@@ -514,7 +514,7 @@ export const mutants: readonly Mutant[] = [
   },
   mutant(
     'failures',
-    'stages are not judged',
+    'maxFailures of stages is ignored',
     'failingStage',
     'policy/rollout/failure-verdict.ts',
     'const exceeded = exceededBy(own, maxFailures, isEnd || own.finished >= minSamples);',
@@ -557,7 +557,7 @@ export const mutants: readonly Mutant[] = [
   },
   mutant(
     'R9',
-    'a retry annotation acts again and again',
+    'a retry annotation takes effect more than once',
     'retried',
     'policy/rollout/annotation-actions.ts',
     '&& value !== handled?.[name];',
@@ -566,7 +566,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'R9',
-    'an annotation acts in the next rollout, too',
+    'an annotation also takes effect in the next rollout',
     'aborted',
     'policy/rollout/annotation-actions.ts',
     'parseRolloutRequest(value)?.rolloutId === rolloutId &&',
@@ -575,7 +575,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'R9',
-    'an abort is recorded and stops nothing',
+    'an abort is recorded, but does not stop the rollout',
     'aborted',
     'policy/rollout/annotation-actions.ts',
     "return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };",

@@ -46,7 +46,7 @@ function purityViolations({ impurities }: HistoryRecord): string[] {
 
 /** Checks that after the last fault, each policy becomes complete, or its status says why not. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
-  const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
+  const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay complete';
   return missing.map((what) => `convergence: ${when}: ${what}`);
 }
 
@@ -55,7 +55,7 @@ const maxStatusBytes = 100 * 1024;
 /** Checks the sizes of ledgers and statuses, and that the collector counts in a status add up. */
 function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string[] {
   const found: string[] = [];
-  if (largestShardBytes > maxShardBytes) found.push(`U1: a ledger's shard has ${largestShardBytes} bytes`);
+  if (largestShardBytes > maxShardBytes) found.push(`U1: an object of a ledger has ${largestShardBytes} bytes`);
   for (const { atMs, policy, status } of statuses) {
     if (status.collectors && !addsUp(status.collectors)) {
       found.push(`status: at ${atMs} the counts of ${policy} do not add up: ${JSON.stringify(status.collectors)}`);
@@ -65,7 +65,7 @@ function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string
   }
   for (const [policy, own] of Map.groupBy(statuses, (one) => one.policy)) {
     const bytes = Math.max(...own.map(({ status }) => JSON.stringify(status).length));
-    if (bytes > maxStatusBytes) found.push(`status: one of ${policy} has ${bytes} bytes`);
+    if (bytes > maxStatusBytes) found.push(`status: a status of ${policy} has ${bytes} bytes`);
   }
   return found;
 }

@@ -18,9 +18,10 @@ export function postViolations(record: HistoryRecord): string[] {
 
 function unwanted(record: HistoryRecord, post: PostRecord, name: string): string | undefined {
   const { plan } = record;
-  if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`)) return 'U2: sent without the lease';
+  if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`))
+    return 'U2: the process did not hold the lease';
   const subject = { name, version: post.truth?.version ?? '' };
-  if (isHosted(subject)) return 'U11: a hosted collector';
+  if (isHosted(subject)) return 'U11: the collector is hosted, so it cannot be upgraded';
   // Rollbacks are checked by `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
   // Uses the policies that the process knew, because it may not have received the latest change.
@@ -31,7 +32,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (selecting.every((policy) => goesFirst(record, post, policy, subject)))
     return 'U13: the collector belongs to another policy';
   if (selecting.every((policy) => isDowngrade(post, policy))) return 'downgrade: the collector runs a newer version';
-  return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
+  return ranTargetForLong(record, post) ? 'U7: the collector has run this version for a long time' : undefined;
 }
 
 /** Returns whether another policy, which has another target, must have owned the collector. */

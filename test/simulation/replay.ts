@@ -18,5 +18,5 @@ export function violationsTold(
 
 /** Reports a simulation that ended with an error. */
 export function brokeOff(error: unknown): string {
-  return `the history broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  return `the simulation ended with an error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

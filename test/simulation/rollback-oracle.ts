@@ -50,7 +50,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   if (textsOf(record, intent.policy).every(({ spec }) => spec.failurePolicy?.action !== 'Rollback'))
     return 'the policy never had the action Rollback';
   const upgrade = firstUpgrade(record, post);
-  if (!upgrade) return 'the rollout never upgraded it';
+  if (!upgrade) return 'the rollout never upgraded the collector';
   if (isUnsteady(record, name)) return undefined;
   // The collector list may lag, so every version that the collector ran before counts as its former version.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
@@ -58,7 +58,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const hasReached = record.versions
     .get(collectorId)
     ?.some(({ version, sinceMs }) => version === intent.target && sinceMs <= post.atMs);
-  return hasReached ? undefined : 'it was never at the target';
+  return hasReached ? undefined : 'the collector never ran the target';
 }
 
 /**

@@ -110,9 +110,9 @@ function wrongChoice(
   const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
   const max =
     state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
-  if (isFirst && selected > max) return `counts ${selected} selected collectors, at most ${max} are`;
+  if (isFirst && selected > max) return `counts ${selected} selected collectors instead of at most ${max}`;
   const limit = size === undefined ? Number.POSITIVE_INFINITY : shareOf(size, selected);
-  if (members.length > limit) return `has ${members.length} members, its size is ${limit}`;
+  if (members.length > limit) return `has ${members.length} collectors, but its size is ${limit}`;
   const subjects = state.collectors.map(({ id, name }) => ({ id, name, version: versionAt(record, id, atMs) ?? '' }));
   const mayTake = (one: NamedCollector) =>
     !(text.spec.offlinePolicy !== 'Wait' && isOffline(record, one.name, atMs)) &&
@@ -124,7 +124,9 @@ function wrongChoice(
   const others = new Set(stages.slice(0, -1).flatMap((stage) => stage.members ?? []));
   const free = subjects.filter((one) => !others.has(one.id) && mayTake(one) && isUpgradable(record, text, one, target));
   const min = Math.min(limit, free.length);
-  return members.length < min ? `has ${members.length} members, at least ${min} can be upgraded` : undefined;
+  return members.length < min
+    ? `has ${members.length} collectors, although at least ${min} can be upgraded`
+    : undefined;
 }
 
 function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {
@@ -163,8 +165,8 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
   const hasReached = members.some((id) => (reachedAtMs(record, id, rollout.target) ?? endAtMs) < endAtMs);
   const what = hasReached
     ? (unfinished(record, rollout, run, members) ?? unsoaked(record, rollout, run, members))
-    : `inconclusive: none of its ${members.length} members reached the target`;
-  return what === undefined ? [] : [`${what}, and stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
+    : `inconclusive: none of its ${members.length} collectors reached the target`;
+  return what === undefined ? [] : [`${what}, but stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
 }
 
 /** Returns a message if a collector still needs an upgrade when its stage ends; undefined otherwise. */
@@ -193,7 +195,7 @@ function unfinished(
   });
   // Ignores collectors that another tool changes, because this tool may have upgraded them before their stage started.
   return left && !plan.fleet.touched.has(left.name)
-    ? `order: ${left.name} of stage ${stage.name} has work left`
+    ? `order: ${left.name} of stage ${stage.name} still needs an upgrade`
     : undefined;
 }
 
@@ -210,7 +212,8 @@ function unsoaked(
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
-  if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
+  if (endAtMs < untilMs)
+    return `soak: the last collector reached the target at ${fromMs}, and the soak takes ${stage.soakMs} ms`;
   // If the service offers only one build, no list shows which collectors run this build. The check below needs such a
   // list (U7).
   if (plan.fleet.offer === 'single') return undefined;
@@ -231,7 +234,7 @@ function unsoaked(
       endAtMs < returnsMs
     );
   });
-  return dead && `soak: ${dead.name} has been dead since ${dead.atMs}`;
+  return dead && `soak: ${dead.name} has been offline since ${dead.atMs}`;
 }
 
 const heartbeatMs = 15_000;
@@ -316,6 +319,6 @@ function wrongPosts(record: HistoryRecord, rollout: ObservedRollout): string[] {
       ({ spec }) => (spec.strategy.stages ?? []).length > 0,
     );
     if (stageOf(stages, collectorId) || !hasStages) return [];
-    return [`order: ${process} posted ${name} at ${atMs}, and no started stage has it`];
+    return [`order: ${process} posted ${name} at ${atMs}, but no started stage has this collector`];
   });
 }

@@ -41,7 +41,9 @@ function falseSuccesses(
     const task = id === undefined ? undefined : tasks.get(id);
     const reached = wasAt(record, collectorId, to, atMs);
     if (!reached && (task?.status !== 2 || task.collectorId !== collectorId)) {
-      found.push(`U4: ${policy} shows at ${atMs} that ${collectorId} was upgraded to ${to}, which it never ran`);
+      found.push(
+        `U4: ${policy} shows at ${atMs} that ${collectorId} was upgraded to ${to}, but the collector never ran this version`,
+      );
     }
   }
   return found;
@@ -56,7 +58,9 @@ function tooManyUpdated(
   let max = 0;
   for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) max++;
   const { updated } = status.collectors;
-  return updated > max ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${max} ever did`] : [];
+  return updated > max
+    ? [`U7: ${policy} shows at ${atMs} that ${updated} collectors run ${target}, but at most ${max} ever ran it`]
+    : [];
 }
 
 /**
@@ -68,7 +72,9 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
   if (target === undefined || !collectors) return [];
   const atTarget = versions.find(({ version }) => version === target)?.count ?? 0;
   return collectors.updated > atTarget
-    ? [`status: ${policy} shows at ${atMs} that ${collectors.updated} run ${target}, and ${atTarget} by their versions`]
+    ? [
+        `status: ${policy} shows at ${atMs}: ${collectors.updated} updated collectors, but ${atTarget} collectors with the version ${target}`,
+      ]
     : [];
 }
 
@@ -84,7 +90,7 @@ function messageApart({ atMs, policy, status }: StatusRecord): string[] {
   return isSame
     ? []
     : [
-        `H3: ${policy} shows at ${atMs} that ${collectors.updated} are updated and ${collectors.inProgress} in progress, and says: ${message}`,
+        `H3: ${policy} shows at ${atMs}: ${collectors.updated} updated collectors and ${collectors.inProgress} in progress, but this message: ${message}`,
       ];
 }
 
@@ -109,7 +115,9 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
   return failed > failing.size
-    ? [`U10: ${policy} shows at ${atMs} that ${failed} failed, ${failing.size} of ours ever did`]
+    ? [
+        `U10: ${policy} shows at ${atMs} that ${failed} collectors failed, but only ${failing.size} upgrades by logfleet failed`,
+      ]
     : [];
 }
 

@@ -29,7 +29,7 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   if (isKnownAsAborted(post, intent)) return 'R9: the process knows that a person aborted the rollout';
   if (intent.back) return undefined;
   if (intent.stop !== undefined) return `U2: the ledger says that the rollout is stopped (${intent.stop})`;
-  return wasShownAsStopped(record, intent, post.atMs) ? 'U1: status showed the rollout as stopped' : undefined;
+  return wasShownAsStopped(record, intent, post.atMs) ? 'U1: the status showed that the rollout is stopped' : undefined;
 }
 
 /** Returns whether the process knew that a user aborted the rollout. */

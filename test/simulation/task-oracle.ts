@@ -25,7 +25,7 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
     const endMs = collectorEndMs ?? before.endTime ?? Number.POSITIVE_INFINITY;
     if (task.requestTime < endMs && !isForgotten(record, before.requestTime - startMs, task.requestTime - startMs)) {
       found.push(
-        `U15: two upgrades of ${id} run at once: task ${before.id} and, from ${task.requestTime - startMs} on, ${task.id}`,
+        `U15: two upgrades of ${id} run at the same time: task ${before.id}, and task ${task.id} from ${task.requestTime - startMs} on`,
       );
     }
   }
@@ -59,7 +59,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const max = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
     if (accepted.length > max) {
       found.push(
-        `U15: ${accepted.length} tasks to bring ${id} to ${toVersion} were accepted, at most ${max} are allowed (${unknown} unknown)`,
+        `U15: ${accepted.length} tasks to upgrade ${id} to ${toVersion} were accepted, but at most ${max} are allowed (${unknown} unknown outcomes)`,
       );
     }
   }

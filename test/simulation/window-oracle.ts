@@ -14,7 +14,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
     const zone = groupOf(plan, { name, version: '' })?.timeZone;
     return isStartable(maintenance, wallMs, zone)
       ? []
-      : [`window: ${process} posted ${collectorId} (${zone}) at ${atMs}, when no window is open`];
+      : [`window: ${process} posted ${collectorId} (${zone}) at ${atMs}, while no window is open`];
   });
 }
 

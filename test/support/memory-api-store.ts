@@ -203,9 +203,9 @@ export class MemoryApiStore {
   #deleteIf(target: RequestTarget, current: ApiObject, body: unknown): KubeResponse {
     const { preconditions = {} } = (body ?? {}) as { readonly preconditions?: Preconditions };
     const { uid, resourceVersion } = preconditions;
-    if (uid !== undefined && uid !== current.metadata.uid) return refuse(409, 'Conflict', 'the UID is another');
+    if (uid !== undefined && uid !== current.metadata.uid) return refuse(409, 'Conflict', 'the object has another UID');
     if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
-      return refuse(409, 'Conflict', 'the ResourceVersion is another');
+      return refuse(409, 'Conflict', 'the object has another ResourceVersion');
     }
     const { finalizers = [], deletionTimestamp, creationTimestamp } = current.metadata;
     if (finalizers.length === 0) return this.#delete(target, current);

@@ -131,7 +131,7 @@ export class MemoryDestination implements Destination {
     const { uploads } = this.store;
     const { name } = upload;
     const check = () => {
-      if (!uploads.has(upload)) throw destinationError('lost', `the upload of ${name} is gone`);
+      if (!uploads.has(upload)) throw destinationError('lost', `the upload of ${name} no longer exists`);
     };
     return {
       write: (chunk) =>
@@ -161,7 +161,7 @@ export class MemoryDestination implements Destination {
     if (this.#isDead) return new Promise<never>(() => {});
     if (!fault?.failure) return effect();
     if (fault.hasEffect) effect();
-    if (fault.failure !== 'exists') throw destinationError(fault.failure, `${call} of ${name}, as the test wants it`);
+    if (fault.failure !== 'exists') throw destinationError(fault.failure, `the test makes ${call} of ${name} fail`);
     return (lost ?? effect)();
   }
 }

@@ -81,7 +81,7 @@ export function checkedDecide(input: DecideInput, decideWith: typeof decide = de
     settings: frozen(input.settings),
   });
   const decision = decideWith(snapshot);
-  assert(isDeepStrictEqual(decideWith(snapshot), decision), 'decide gives two answers to one question');
+  assert(isDeepStrictEqual(decideWith(snapshot), decision), 'decide gives two different answers for the same input');
   assert(isDeepStrictEqual(structuredClone(decision), decision), 'a decision is not plain data');
   assert(!reaches(decision, changing), 'a decision contains an object that changes later');
   return frozen(decision);
@@ -98,7 +98,7 @@ function viewOf<View extends object>(view: View, members: MemberResults<View>, c
   };
   return new Proxy(Object.freeze({}) as View, {
     get(_, property) {
-      assert(property in members, `a decision used ${String(property)}, which is no part of the view`);
+      assert(property in members, `a decision used ${String(property)}, which is not a member of the view`);
       const name = property as keyof View;
       const value = view[name];
       if (typeof value !== 'function') return result(name, value);

@@ -49,8 +49,8 @@ export async function expectPromiseKept(tenant: Tenant, promised: Promised): Pro
     const posts = journal.filter((entry) => isPost(entry) && entry.collectorId === collectorId);
     const unknown = posts.filter(({ status, fault }) => status === 0 || fault !== null).length + kills;
     const max = 1 + (failures ? retryLimit : 0) + unknown;
-    expect(tasks.length, `tasks accepted of collector ${collectorId}`).toBeLessThanOrEqual(max);
-    if (!failures) expect(needless(tasks, journal, lagMs), `tasks that nobody needed`).toEqual([]);
+    expect(tasks.length, `tasks that were accepted for collector ${collectorId}`).toBeLessThanOrEqual(max);
+    if (!failures) expect(needless(tasks, journal, lagMs), `tasks that were not needed`).toEqual([]);
   }
 }
 

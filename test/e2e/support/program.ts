@@ -155,7 +155,7 @@ export class Program {
   #silence(): Error {
     const { stdout, stderr } = this.#written;
     return new Error(
-      `logfleet ${this.#args.join(' ')} ended without the line that was waited for:\n${stdout}\n${stderr}`,
+      `logfleet ${this.#args.join(' ')} ended before it printed the expected line:\n${stdout}\n${stderr}`,
     );
   }
 }

@@ -111,7 +111,8 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
     return isOver();
   }, 8 * hourMs);
   if (!ended) return [`the rollout did not end: ${world.ready('production')?.message}`];
-  if (isEarly && stageNow()?.state !== 'Completed') violations.push('the next stage started before the judgement');
+  if (isEarly && stageNow()?.state !== 'Completed')
+    violations.push('the next stage started before the result of the analysis');
   const { judged, quiet, unjudged, state, scannedBytes, quietest = [] } = stageNow()?.analysis ?? {};
   const truth = truthOf(
     plan,
@@ -119,15 +120,15 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
       .tasks.slice(0, plan.size)
       .map(({ collectorId }) => String(collectorId)),
   );
-  if (judged !== truth.judged) violations.push(`judged ${judged} members, in truth ${truth.judged}`);
-  if (quiet !== truth.quiet.size) violations.push(`${quiet} members went quiet, in truth ${truth.quiet.size}`);
+  if (judged !== truth.judged) violations.push(`judged ${judged} collectors instead of ${truth.judged}`);
+  if (quiet !== truth.quiet.size) violations.push(`${quiet} quiet collectors instead of ${truth.quiet.size}`);
   if (quietest.length !== Math.min(10, truth.quiet.size))
-    violations.push(`${quietest.length} quiet members are listed`);
+    violations.push(`${quietest.length} quiet collectors are listed`);
   for (const { id } of quietest)
-    if (!truth.quiet.has(id)) violations.push(`member ${id} is healthy, and listed as quiet`);
-  if (unjudged !== plan.size - truth.judged) violations.push(`${unjudged} members were not judged`);
+    if (!truth.quiet.has(id)) violations.push(`collector ${id} is healthy, but listed as quiet`);
+  if (unjudged !== plan.size - truth.judged) violations.push(`${unjudged} collectors were not judged`);
   const expected = truth.judged === 0 ? 'Inconclusive' : truth.quiet.size > 0 ? 'Failed' : 'Passed';
-  if (state !== expected) violations.push(`the analysis is ${state}, and not ${expected}`);
+  if (state !== expected) violations.push(`the analysis is ${state} instead of ${expected}`);
   const isThrough = atTarget().length > plan.size;
   if (isThrough !== (expected === 'Passed'))
     violations.push(`the rollout ${isThrough ? 'continued' : 'stopped'} after ${expected}`);

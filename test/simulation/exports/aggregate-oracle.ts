@@ -19,7 +19,7 @@ function recordViolations(
 ): string[] {
   const { fromMs, toMs, incomplete, written, count } = record;
   const where = `[${fromMs}, ${toMs}), ${written} records, counted ${count.rows}`;
-  if (incomplete?.reason === 'TimeOver') return [`E13: of an aggregation that was not done ${where} are kept`];
+  if (incomplete?.reason === 'TimeOver') return [`E13: the export kept records of an unfinished aggregation: ${where}`];
   const rows = rowsOf(history, record);
   if (typeof rows === 'string') return [rows];
   const searches = history.searches.filter(
@@ -28,16 +28,16 @@ function recordViolations(
   const tables = searches.map((search) => recordsOf(search, aggregation));
   if (incomplete) {
     const known = new Set(tables.flat());
-    return rows.filter((row) => !known.has(row)).map((row) => `rows: ${where}: nobody found ${row}`);
+    return rows.filter((row) => !known.has(row)).map((row) => `rows: ${where}: no search found the record ${row}`);
   }
-  if (written !== rows.length || count.rows !== rows.length) return [`E6: ${where}, and files have ${rows.length}`];
+  if (written !== rows.length || count.rows !== rows.length) return [`E6: ${where}, but the files have ${rows.length}`];
   const found = rows.toSorted().join('\n');
   const same = searches.filter((_, index) => tables[index]?.toSorted().join('\n') === found);
   const [search] = same;
   if (!search) return [nearest(where, rows, tables)];
   return same.some((each) => hasAllInTime(history, each))
     ? []
-    : [`E11: ${where} lack messages that were there in time`];
+    : [`E11: ${where} lack messages that were searchable in time`];
 }
 
 function isDone(search: LiveSearch): boolean {
@@ -57,11 +57,11 @@ function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
 
 function nearest(where: string, rows: readonly string[], tables: readonly (readonly string[])[]): string {
   const [table] = tables;
-  if (!table) return `E6: no search has gone through ${where}`;
+  if (!table) return `E6: no search covers ${where}`;
   const missing = table.filter((row) => !rows.includes(row));
   const extra = rows.filter((row) => !table.includes(row));
   const example = `wanted ${missing[0] ?? 'nothing more'}, found ${extra[0] ?? 'nothing else'}`;
-  return `rows: ${where}: ${missing.length} are missing, ${extra.length} are too many: ${example}`;
+  return `rows: ${where}: ${missing.length} records are missing and ${extra.length} are not expected: ${example}`;
 }
 
 function hasAllInTime({ plan }: ExportHistoryRecord, { passed }: LiveSearch): boolean {

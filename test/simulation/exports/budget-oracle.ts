@@ -21,11 +21,11 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     }
     // Requests that stalled before a kill may still run. Later processes do not know of them, so together they may
     // exceed the limit (B6).
-    if (atOnce > maxAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
+    if (atOnce > maxAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} concurrent requests of ${user}`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;
   if (!isDisturbed && counters.jobsLostToSilence > 0) {
-    found.push(`B4: ${counters.jobsLostToSilence} jobs were lost to silence`);
+    found.push(`B4: the service cancelled ${counters.jobsLostToSilence} search jobs, because they got no requests`);
   }
   return found;
 }

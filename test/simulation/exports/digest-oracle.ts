@@ -18,14 +18,14 @@ export function digestViolations(history: ExportHistoryRecord): string[] {
   const digests = history.searches.filter(({ query }) => query?.includes('timeslice') && query.includes('sum(_size)'));
   const found: string[] = [];
   for (const { fromMs, toMs, level, compared } of proof) {
-    const where = `[${fromMs}, ${toMs}) is of level ${level}`;
+    const where = `[${fromMs}, ${toMs}) has the level ${level}`;
     if (plan.proof === 'Digest' && (level === 'Search' || (level === 'Count' && compared.length === 0))) {
-      found.push(`E6: ${where}, and a digest is wanted`);
+      found.push(`E6: ${where}, although the spec requires a digest`);
     }
     if (compared.length === 0) continue;
     const inside = intervals.filter((interval) => interval.fromMs >= fromMs && interval.toMs <= toMs);
     const stored = inside.flatMap((interval) => records.filter(({ record }) => sameInterval(record, interval)));
-    for (const each of stored) if (!isCounted(digests, each)) found.push(`E6: ${where}, which no digest shows`);
+    for (const each of stored) if (!isCounted(digests, each)) found.push(`E6: ${where}, but no digest confirms it`);
   }
   return found;
 }

@@ -266,7 +266,7 @@ export const directionNames = Object.keys(directions);
 
 export function directed(name: string, seed: number): ExportHistoryPlan {
   const direction = directions[name];
-  if (!direction) throw new Error(`there is no direction ${name}`);
+  if (!direction) throw new Error(`there is no plan ${name}`);
   const chance = new Chance(seed);
   const { search = {}, messages = (from: Chance) => plain(from, 250), more = () => ({}) } = direction;
   const base = planExportHistory(seed);

@@ -14,11 +14,11 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   const { told, completeAtMs } = record;
   const found = leftovers(record);
   if (completeAtMs === undefined) {
-    return [...found, `end: it does not come to an end: ${told.map(({ text }) => text).join('; ')}`];
+    return [...found, `end: the export does not end: ${told.map(({ text }) => text).join('; ')}`];
   }
   const reasons = lastingReasons(record);
   for (const { reason, message } of told.flatMap(({ unproven }) => unproven)) {
-    if (!reasons.has(reason)) found.push(`end: incomplete for ${reason}, which cannot be: ${message}`);
+    if (!reasons.has(reason)) found.push(`end: incomplete for ${reason}, which is not possible here: ${message}`);
   }
   found.push(...flagViolations(record, reasons));
   if (!told.every(({ isComplete }) => isComplete)) return found;
@@ -58,7 +58,7 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   return records.flatMap(({ record: { fromMs, toMs, incomplete } }) =>
     incomplete === undefined || reasons.has(incomplete.reason)
       ? []
-      : [`E6: [${fromMs}, ${toMs}) is flagged for ${incomplete.reason}, which cannot be`],
+      : [`E6: [${fromMs}, ${toMs}) is flagged for ${incomplete.reason}, which is not possible here`],
   );
 }
 
@@ -72,8 +72,8 @@ function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
 function leftovers({ definition, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const isOver = told.every(({ isComplete }) => isComplete);
-  for (const { name } of store.uploads) if (isOver) found.push(`E15: an upload of ${name} is left`);
-  if (counters.jobsActive > 0) found.push(`end: ${counters.jobsActive} jobs are left`);
+  for (const { name } of store.uploads) if (isOver) found.push(`E15: an unfinished upload of ${name} remains`);
+  if (counters.jobsActive > 0) found.push(`end: ${counters.jobsActive} search jobs remain`);
   const { layout } = definition;
   const content = store.objects.get(layout.manifest);
   if (!content) return found;
@@ -102,7 +102,7 @@ function manifestViolations({ definition, store, records, plan, voided }: Export
     atMs = toMs;
     const own = segments[segment];
     if (!own || fromMs < own.fromMs || toMs > own.toMs)
-      found.push(`E2: ${fromMs} to ${toMs} is not of segment ${segment}`);
+      found.push(`E2: ${fromMs} to ${toMs} is not in segment ${segment}`);
   }
   const isOneSearch = plan.queryLimit !== undefined || plan.aggregation !== undefined;
   if (isOneSearch && intervals.length > 1) {
@@ -111,13 +111,13 @@ function manifestViolations({ definition, store, records, plan, voided }: Export
   if (atMs !== plan.toMs) found.push(`E3: the manifest ends at ${atMs}`);
   const counting = records.filter(({ record }) => !voided.has(record));
   if (intervals.length !== counting.length) {
-    found.push(`E3: ${counting.length} records count, and the manifest has ${intervals.length}`);
+    found.push(`E3: ${counting.length} records are valid, but the manifest has ${intervals.length}`);
   }
   for (const { name, times } of records) if (times > 1) found.push(`E3: ${name} was written ${times} times`);
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
-  if (totals.rows !== rows) found.push(`E3: the manifest counts ${totals.rows} rows, and its intervals ${rows}`);
+  if (totals.rows !== rows) found.push(`E3: the manifest counts ${totals.rows} rows, but its intervals ${rows}`);
   const isFlagged = proof.some(({ level }) => level === 'None');
-  if (complete === isFlagged) found.push(`E3: the manifest says complete: ${complete}`);
+  if (complete === isFlagged) found.push(`E3: the manifest has complete: ${complete}`);
   if (isFlagged && plan.incompletePolicy !== 'Keep') found.push('E6: an incomplete interval was kept');
   return found;
 }

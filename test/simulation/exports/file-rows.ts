@@ -20,7 +20,7 @@ async function rowsIn(name: string, content: Uint8Array, textOf: (row: FileRow) 
   try {
     return (await membersOf(name, content)).map(textOf);
   } catch (error) {
-    return [`what cannot be read: ${String(error)}`];
+    return [`unreadable file: ${String(error)}`];
   }
 }
 
@@ -69,7 +69,7 @@ function csvRows([header = '', ...lines]: readonly string[]): readonly FileRow[]
   const names = header.split(',');
   return lines.map((line) => {
     const cells = line.split(',');
-    if (line.includes('"') || cells.length !== names.length) throw new Error(`no row of a history: ${line}`);
+    if (line.includes('"') || cells.length !== names.length) throw new Error(`not a row of the simulation: ${line}`);
     return Object.fromEntries(names.map((name, column) => [name, cells[column]]));
   });
 }

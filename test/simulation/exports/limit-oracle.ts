@@ -37,8 +37,8 @@ function rowLimitViolations({
   return rounds.flatMap((counting, round) => {
     const heard = counting.filter((record) => !unheard.has(record));
     const rows = heard.reduce((sum, { written }) => sum + written, 0);
-    const limit = `${limits.maxMessages} were asked for at most`;
-    return rows > max ? [`limits: ${rows} rows count after round ${round} of the proof, and ${limit}`] : [];
+    const limit = `the maximum is ${limits.maxMessages}`;
+    return rows > max ? [`limits: after round ${round} of the proof, the export has ${rows} rows, but ${limit}`] : [];
   });
 }
 
@@ -50,7 +50,7 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   const late = journal.filter(
     ({ operation, at }) => operation === 'createJob' && at > overMs && at < startMs + calmAtMs,
   );
-  return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
+  return late.map(({ at }) => `limits: a search started at ${at - startMs} ms, after the deadline`);
 }
 
 /** Checks that each process keeps the limit of scanned bytes. Each process counts only its own search jobs. */
@@ -75,8 +75,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     return finding
       .filter((search) => isBegun(search) || goesOn(search))
       .map(({ beganAtMs }) => {
-        const what = `a search was begun ${beganAtMs - startMs} ms after the begin, or went on`;
-        return `limits: ${what}, when it was known by ${overMs - startMs} that enough was scanned`;
+        const what = `a search that started at ${beganAtMs - startMs} ms started or continued too late`;
+        return `limits: ${what}; the limit of scanned bytes was known to be reached at ${overMs - startMs} ms`;
       });
   });
 }

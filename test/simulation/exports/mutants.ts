@@ -7,7 +7,7 @@ import { digestMutants } from './digest-mutants.ts';
 import { fewerThanCounted, limitMutants, recordMutants } from './record-and-limit-mutants.ts';
 
 const differs = 'end: incomplete for CountDiffers';
-const isUnsearched = 'E6: no search has gone through';
+const isUnsearched = 'E6: no search covers';
 const othersRows = 'rows:';
 
 export const exportMutants: readonly Mutant[] = [
@@ -88,7 +88,7 @@ export const exportMutants: readonly Mutant[] = [
   },
   mutant(
     'E4',
-    'a search that was cut without a sign counts as complete',
+    'a search that was cut off without a sign counts as complete',
     'silent',
     'export/search/message-limit.ts',
     'if (smallestLimit !== undefined && messageCount >= smallestLimit)',
@@ -291,7 +291,7 @@ export const exportMutants: readonly Mutant[] = [
     'export/work/export-work.ts',
     'for (const search of endAsCut) search.endAsCut();',
     '',
-    'end: it does not come to an end',
+    'end: the export does not end',
   ),
   mutant(
     'E15',

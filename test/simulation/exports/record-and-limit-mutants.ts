@@ -76,7 +76,7 @@ export const recordMutants: readonly Mutant[] = [
     rule: 'E13',
     name: 'a search counts as done when its histogram is done',
     directions: 'addedEarly',
-    shows: 'E6: no search has gone through',
+    shows: 'E6: no search covers',
     mutations: [
       {
         file: 'service/jobs/search-job.ts',

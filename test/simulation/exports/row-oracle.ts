@@ -21,7 +21,8 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
     if (stored.record.incomplete) found.push(...foreignRows(history, stored, rows));
     else found.push(...recordViolations(history, stored, rows));
   }
-  for (const [row, times] of everywhere) if (times > 1) found.push(`E3: ${row} is there ${times} times`);
+  for (const [row, times] of everywhere)
+    if (times > 1) found.push(`E3: the row ${row} occurs ${times} times in the files`);
   return [...found, ...missingInTime(history, everywhere)];
 }
 
@@ -46,8 +47,10 @@ function recordViolations(
   }
   if (toMs === fromMs + 1 && count.source === 'Aggregate' && isDivided(searches, record, rows)) return [];
   const where = `[${fromMs}, ${toMs}), counted ${count.rows} by ${count.source}`;
-  if (!nearest) return [`E6: no search has gone through ${where}`];
-  return [`rows: ${where}: ${nearest.missing} are missing, ${nearest.extra} are too many, as ${nearest.example}`];
+  if (!nearest) return [`E6: no search covers ${where}`];
+  return [
+    `rows: ${where}: ${nearest.missing} rows are missing and ${nearest.extra} are not expected, for example ${nearest.example}`,
+  ];
 }
 
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
@@ -99,7 +102,7 @@ function differenceOf(expected: readonly LiveMessage[], rows: readonly string[])
   const extra = rows.filter((row) => !wanted.has(row));
   return {
     ...{ missing: missing.length, extra: extra.length },
-    example: missing[0] ?? extra[0] ?? 'one is there twice',
+    example: missing[0] ?? extra[0] ?? 'a row that occurs twice',
   };
 }
 
@@ -113,7 +116,7 @@ function foreignRows({ searches }: ExportHistoryRecord, { record }: StoredRecord
   );
   return rows
     .filter((row) => !known.has(row))
-    .map((row) => `rows: [${record.fromMs}, ${record.toMs}) has ${row}, which nobody found`);
+    .map((row) => `rows: [${record.fromMs}, ${record.toMs}) has the row ${row}, which no search found`);
 }
 
 /** Checks that a complete export contains every message that was searchable within `settleDelay` (E11). */
@@ -129,7 +132,9 @@ function missingInTime(
   );
   const [first] = missing;
   return first
-    ? [`E11: ${missing.length} rows are missing that were there in time, as ${messageText(first.id, first.raw)}`]
+    ? [
+        `E11: ${missing.length} rows are missing although they were searchable within settleDelay, for example ${messageText(first.id, first.raw)}`,
+      ]
     : [];
 }
 
@@ -144,10 +149,10 @@ export function rowsOf(
       held.get(definition.layout.within(name)),
       store.objects.get(definition.layout.within(name)),
     ];
-    if (!own || !content) return `E3: ${name} is named by a record, and not there`;
+    if (!own || !content) return `E3: a record names the file ${name}, which does not exist`;
     const isSame = content.length === bytes && createHash('sha256').update(content).digest('hex') === sha256;
-    if (!isSame) return `E3: ${name} has other bytes than its record says`;
-    if (own.length !== count) return `E3: ${name} has ${own.length} rows, and its record says ${count}`;
+    if (!isSame) return `E3: the file ${name} has other bytes than its record states`;
+    if (own.length !== count) return `E3: the file ${name} has ${own.length} rows, but its record states ${count}`;
     rows.push(...own);
   }
   return rows;

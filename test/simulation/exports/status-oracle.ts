@@ -7,10 +7,12 @@ export function statusViolations({ statuses, store, definition }: ExportHistoryR
   const found: string[] = [];
   for (const { atMs, status, hasManifest } of statuses) {
     const complete = findCondition(status.conditions, 'Complete');
-    if (complete && !hasManifest) found.push(`status: complete at ${atMs}, before the manifest stands there`);
+    if (complete && !hasManifest) found.push(`status: complete at ${atMs}, before the manifest exists`);
     const { coveredPercent = 0, intervalsDone = 0, intervalsPlanned = 0 } = status.progress ?? {};
     if (coveredPercent === 100 && intervalsDone < intervalsPlanned) {
-      found.push(`status: all is covered at ${atMs}, and ${intervalsDone} of ${intervalsPlanned} intervals are done`);
+      found.push(
+        `status: 100 % covered at ${atMs}, but only ${intervalsDone} of ${intervalsPlanned} intervals are done`,
+      );
     }
   }
   const last = statuses.at(-1)?.status;
@@ -18,7 +20,8 @@ export function statusViolations({ statuses, store, definition }: ExportHistoryR
   if (!content || !findCondition(last?.conditions, 'Complete')) return found;
   const { totals } = manifestKind.decode(definition.layout.manifest, content);
   const { rowsWritten, coveredPercent } = last?.progress ?? {};
-  if (rowsWritten !== totals.rows) found.push(`status: ${rowsWritten} rows in the end, and ${totals.rows} in files`);
-  if (coveredPercent !== 100) found.push(`status: ${coveredPercent} % covered in the end`);
+  if (rowsWritten !== totals.rows)
+    found.push(`status: ${rowsWritten} rows at the end, but ${totals.rows} in the files`);
+  if (coveredPercent !== 100) found.push(`status: only ${coveredPercent} % covered at the end`);
   return found;
 }

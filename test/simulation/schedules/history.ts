@@ -152,7 +152,8 @@ class ScheduleRun {
     const active = this.#world.runs().filter((run) => !hasEnded(run)).length;
     if (active > this.#maxActive) this.#violate('S3', `${active} runs are active`);
     for (const [rule, spans] of Object.entries(taken)) {
-      if (spans.some((each) => overlaps(each, span))) this.#violate(rule, `${name} is created for time that is taken`);
+      if (spans.some((each) => overlaps(each, span)))
+        this.#violate(rule, `${name} is created for a time that another run or a gap contains`);
     }
   }
 
@@ -166,7 +167,7 @@ class ScheduleRun {
       if (!this.#world.run(run)) this.storedGaps.add(run);
     }
     for (const { run } of status && !isHandled ? (this.#before?.gaps ?? []) : []) {
-      if (!gaps.has(run)) this.#violate('S5', `the gap of ${run} is gone without a request`);
+      if (!gaps.has(run)) this.#violate('S5', `the gap of ${run} disappeared without a request`);
     }
     this.#before = status;
   }
@@ -222,13 +223,14 @@ class ScheduleRun {
     const { objects } = this.#world.store;
     for (const [name, content] of this.#removed) {
       const restored = objects.get(name);
-      if (restored && Buffer.compare(restored, content) !== 0) this.#violate('S1', `${name} has another content`);
+      if (restored && Buffer.compare(restored, content) !== 0)
+        this.#violate('S1', `${name} was written again with other content`);
     }
     const lost = new Set([...this.#removed.keys()].filter((name) => !objects.has(name)));
     for (const { name, state } of this.#world.status?.runs ?? []) {
       const record = `hourly/schedule/runs/${name.slice('hourly-'.length)}.json`;
       if (state === 'Complete' && lost.has(record) && this.#manifestOf(record) !== undefined)
-        this.#violate('S1', `the record of ${name} is not written again`);
+        this.#violate('S1', `the lost record of ${name} was not written again`);
     }
   }
 
@@ -241,13 +243,13 @@ class ScheduleRun {
     const records = [...this.#world.records(), ...this.#timeOfRemoved()].sort((a, b) => a.fromMs - b.fromMs);
     if (records[0]?.fromMs !== fromMs) this.#violate('S2', `the first record begins at ${records[0]?.fromMs}`);
     for (const [index, record] of records.entries()) {
-      if (index > 0 && record.fromMs !== records[index - 1]?.toMs)
-        this.#violate('S1', 'records overlap, or time is missing');
+      if (index > 0 && record.fromMs !== records[index - 1]?.toMs) this.#violate('S1', 'records overlap, or have gaps');
     }
     const toMs = records.at(-1)?.toMs ?? 0;
     if (this.#timeOfRemoved().length > 0 || this.#hasLostManifests) return;
     const rows = this.#world.rowsOfRecords();
-    if (rows.join() !== textsIn(messages, { fromMs, toMs }).join()) this.#violate('S1', 'rows are missing or doubled');
+    if (rows.join() !== textsIn(messages, { fromMs, toMs }).join())
+      this.#violate('S1', 'rows are missing or occur twice');
   }
 
   #revive(): void {

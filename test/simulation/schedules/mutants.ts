@@ -12,14 +12,20 @@ function of(rule: string, name: string, file: string, find: string, replace: str
 export const scheduleMutants: readonly Mutant[] = [
   of(
     'S1',
-    'covered time gets another run',
+    'a run is created for covered time',
     decision,
     'union([...covered, ...[...gaps, ...present]',
     'union([...[...gaps, ...present]',
   ),
-  of('S1', 'the time of existing runs gets other runs', decision, '...[...gaps, ...present].map', '...[...gaps].map'),
-  of('S1', 'records of former processes do not count', runtime, 'if (span) spans.push(span);', ''),
-  of('S1', 'covered time in status does not count', runtime, ', ...readCovered(resource.status)]', ']'),
+  of(
+    'S1',
+    'a run is created for the time of an existing run',
+    decision,
+    '...[...gaps, ...present].map',
+    '...[...gaps].map',
+  ),
+  of('S1', 'records of earlier processes are ignored', runtime, 'if (span) spans.push(span);', ''),
+  of('S1', 'covered time in the status is ignored', runtime, ', ...readCovered(resource.status)]', ']'),
   of(
     'S1',
     'complete runs are not recorded',
@@ -39,13 +45,13 @@ export const scheduleMutants: readonly Mutant[] = [
   of('S2', 'the start is not stored', runtime, 'await settleStart(destination, layout, fallbackMs)', 'fallbackMs', 'S'),
   of(
     'S3',
-    'active runs hold no slot',
+    'active runs use no slot',
     decision,
     'Math.min(maxActive, maxGaps - gaps.length) - active;',
     'Math.min(maxActive, maxGaps - gaps.length);',
   ),
   of('S5', 'gaps are forgotten', decision, 'const stored = isRetryRequested ? [] :', 'const stored = true ? [] :'),
-  of('S5', 'time of gaps gets other runs', decision, '...[...gaps, ...present].map', '...[...present].map'),
+  of('S5', 'a run is created for the time of a gap', decision, '...[...gaps, ...present].map', '...[...present].map'),
   of(
     'S6',
     'new runs are not announced',

@@ -22,7 +22,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
     const operator = operators[Math.floor(random.next() * operators.length)];
     if (!operator?.step()) return { destination, operators };
   }
-  throw new Error('it does not come to an end');
+  throw new Error('the export does not end');
 }
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();

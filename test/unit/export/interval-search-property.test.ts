@@ -110,7 +110,7 @@ async function cover(world: SearchWorld, plan: SearchPlan): Promise<readonly Com
   const records: CommitRecord[] = [];
   let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
   for (let searches = 0; toMs > hour.fromMs; searches++) {
-    if (searches === maxSearches) throw new Error(`it does not come to an end: ${fromMs} to ${toMs}`);
+    if (searches === maxSearches) throw new Error(`the export does not end: ${fromMs} to ${toMs}`);
     const outcome = await world.search({ fromMs, toMs }, { failedBefore });
     switch (outcome.kind) {
       case 'committed':

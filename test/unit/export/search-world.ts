@@ -140,7 +140,7 @@ export class SearchWorld {
       .map((row) => `${row['_messagetime']} ${row['_raw']}`)
       .sort();
     if (JSON.stringify(written) !== JSON.stringify(wanted)) {
-      found.push(`${written.length} rows are written, and ${wanted.length} wanted`);
+      found.push(`${written.length} rows are written instead of ${wanted.length}`);
     }
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
@@ -152,10 +152,10 @@ export class SearchWorld {
     for await (const { name } of this.destination.list(this.definition.layout.data)) {
       if (!counted.has(name)) found.push(`${name} is left`);
     }
-    for (const { name } of this.destination.store.uploads) found.push(`an upload of ${name} is left`);
+    for (const { name } of this.destination.store.uploads) found.push(`an unfinished upload of ${name} remains`);
     const { jobsActive } = this.simulated.counters();
-    if (jobsActive > 0) found.push(`${jobsActive} jobs are left`);
-    if (this.simulated.budget.jobs.active > 0) found.push('a permit is left');
+    if (jobsActive > 0) found.push(`${jobsActive} search jobs remain`);
+    if (this.simulated.budget.jobs.active > 0) found.push('a permit was not returned');
     return found;
   }
 

@@ -29,7 +29,7 @@ test.each<[string, (given: DecideInput) => Decision, RegExp]>([
       (given.ledger as Ledger).setHeader(given.ledger.header);
       return decide(given);
     },
-    /setHeader, which is no part of the view/,
+    /setHeader, which is not a member of the view/,
   ],
   [
     'changes a ledger entry',
@@ -55,7 +55,11 @@ test.each<[string, (given: DecideInput) => Decision, RegExp]>([
     },
     /changed a collection/,
   ],
-  ['gives another answer each time', (given) => ({ ...decide(given), requeueAfterMs: ++answers }), /two answers/],
+  [
+    'gives another answer each time',
+    (given) => ({ ...decide(given), requeueAfterMs: ++answers }),
+    /two different answers/,
+  ],
   ['gives back a function', withPart(() => 1), /could not be cloned/],
   ['gives back an object of a class', withPart(new MutableCount()), /not plain data/],
   [

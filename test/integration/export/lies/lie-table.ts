@@ -168,27 +168,30 @@ const leftOut: Cases = {
   'each page lacks a row': noticed({ page: (rows) => rows.toSpliced(5, 1) }),
   'each page lacks its first row': noticed({ page: (rows) => rows.slice(1) }),
   'each page lacks its last row': whole({ page: (rows) => (rows.length > 1 ? rows.slice(0, -1) : rows) }),
-  'each page lacks another row at each reading': noticed({
+  'each page lacks a different row at each reading': noticed({
     page: (rows, { reading }) => rows.toSpliced(10 * reading, 1),
   }),
-  'each page lacks a row at the first reading': whole({
+  'each page lacks a row, but only at the first reading': whole({
     page: (rows, { reading }) => (reading === 1 ? rows.toSpliced(5, 1) : rows),
   }),
-  'each page lacks a row, and searches are cut': noticed({ page: (rows) => rows.toSpliced(5, 1) }, { search: cutting }),
-  'pages lack a certain row': noticed({ page: without(certain) }),
-  'pages lack a certain row, and searches are cut': noticed({ page: without(certain) }, { search: cutting }),
+  'each page lacks a row, and searches are cut off': noticed(
+    { page: (rows) => rows.toSpliced(5, 1) },
+    { search: cutting },
+  ),
+  'pages always lack the same row': noticed({ page: without(certain) }),
+  'pages always lack the same row, and searches are cut off': noticed({ page: without(certain) }, { search: cutting }),
   'pages lack a row of the dense millisecond': noticed({ page: without(crowded) }),
-  'a search lacks a certain row that its status counts': noticed({ rows: without(certain) }),
-  'a search lacks a certain row': noticed(agreed(without(certain))),
-  'one search by receipt time lacks a row, and another has a foreign row of the same size': noticed(
+  'searches lack a row that their status counts': noticed({ rows: without(certain) }),
+  'searches lack a row': noticed(agreed(without(certain))),
+  'one search by receipt time lacks a row, and another has a wrong row of the same size': noticed(
     agreed((rows) => {
       const isAfter = rows.some(isRow(foreign));
       return sorted([...without(certain)(rows), ...(isAfter ? [forged(certain)] : [])]);
     }),
     { spec: { byReceiptTime: true }, search: cutting },
   ),
-  'a search by receipt time lacks a certain row': noticed(agreed(without(certain)), { spec: { byReceiptTime: true } }),
-  'a search lacks a certain row, and is cut': noticed(agreed(without(certain)), { search: cutting }),
+  'searches by receipt time lack a row': noticed(agreed(without(certain)), { spec: { byReceiptTime: true } }),
+  'searches lack a row, and are cut off': noticed(agreed(without(certain)), { search: cutting }),
   'a search lacks its newest row': noticed(agreed(without(newest))),
   'a search lacks its oldest row': noticed(agreed(without(oldest))),
   'a search lacks its oldest millisecond': noticed(
@@ -206,29 +209,29 @@ const leftOut: Cases = {
     inLarge,
   ),
   'a search has no rows': noticed(agreed(() => [])),
-  'the first search alone lacks a row': whole({
+  'only the first search lacks a row': whole({
     rows: (rows, { number }) => (number === 0 ? without(certain)(rows) : rows),
     isCounted: true,
   }),
 };
 
 const doubled: Cases = {
-  'a row is given in the place of the next, each time': noticed({ rows: (rows) => inPlaceOfNext(rows, 300) }),
-  'a row is given in the place of the next, another at each reading': noticed({
+  'a row replaces the next row at each reading': noticed({ rows: (rows) => inPlaceOfNext(rows, 300) }),
+  'a row replaces the next row, at another position in each reading': noticed({
     page: (rows, { reading }) => inPlaceOfNext(rows, 100 * reading),
   }),
-  'a row is given in the place of the next, and searches are cut': noticed(
+  'a row replaces the next row, and searches are cut off': noticed(
     { rows: (rows) => inPlaceOfNext(rows, 300) },
     { search: cutting },
   ),
-  'a row is given in the place of the next at a seam': noticed({ rows: (rows) => inPlaceOfNext(rows, pageRows - 1) }),
-  'a row is given in the place of another of the same size': noticed({
+  'the last row of a page replaces the next row': noticed({ rows: (rows) => inPlaceOfNext(rows, pageRows - 1) }),
+  'a row replaces another row of the same size': noticed({
     rows: inPlaceOf(certain, sameSized(certain)),
   }),
-  'a row of the dense millisecond is given in the place of another': noticed({
+  'a row of the dense millisecond replaces the next row': noticed({
     rows: (rows) => inPlaceOfNext(rows, rows.findIndex(isRow(crowded))),
   }),
-  'each second row is given in the place of the next': noticed({
+  'each second row replaces the next row': noticed({
     rows: (rows) => rows.map((row, index) => (index % 2 === 1 ? (rows[index - 1] ?? row) : row)),
   }),
   'the second page begins with the last row of the first': whole(
@@ -238,18 +241,18 @@ const doubled: Cases = {
     },
     inLarge,
   ),
-  'a row is there twice, and counted twice': whole(agreed(withRow(certain, (row) => [row, row]))),
-  'the newest row comes again at the end': whole(agreed((rows) => [...rows, ...rows.slice(0, 1)])),
+  'a row occurs twice, and is counted twice': whole(agreed(withRow(certain, (row) => [row, row]))),
+  'the newest row occurs again at the end': whole(agreed((rows) => [...rows, ...rows.slice(0, 1)])),
 };
 
 const shiftedCases: Cases = {
   'all rows are a day late': noticed(agreed((rows) => rows.map((row) => shifted(row, dayMs)))),
-  'all rows are a day late, and searches are cut': noticed(
+  'all rows are a day late, and searches are cut off': noticed(
     agreed((rows) => rows.map((row) => shifted(row, dayMs))),
     { search: cutting },
   ),
   'all rows are two hours early': noticed(agreed((rows) => rows.map((row) => shifted(row, -2 * hourMs)))),
-  'all rows are two hours early in pages alone': noticed({
+  'all rows are two hours early, but only in pages': noticed({
     rows: (rows) => rows.map((row) => shifted(row, -2 * hourMs)),
   }),
   'one of a hundred rows is a day late': noticed({ rows: withHundredth((row) => shifted(row, dayMs)) }),
@@ -262,10 +265,10 @@ const shiftedCases: Cases = {
   'a row is exactly at the end of the range': noticed({
     rows: (rows) => sorted(withRow(newest, (row) => [{ ...row, _messagetime: String(toMs) }])(rows)),
   }),
-  'the oldest row is exactly before the range': noticed({
+  'the oldest row is a millisecond before the range': noticed({
     rows: withRow(oldest, (row) => [{ ...row, _messagetime: String(fromMs - 1) }]),
   }),
-  'rows behind the first thousand are a day late': noticed({
+  'rows after the first thousand are a day late': noticed({
     rows: (rows) => rows.map((row, index) => (index < pageRows ? row : shifted(row, dayMs))),
   }),
   'the page at row 10,000 is a day late': whole(
@@ -277,17 +280,17 @@ const shiftedCases: Cases = {
 /** False answers with wrong times of rows. Each time stays within the interval in which its row is exported. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
-  'the oldest row of a slice is a millisecond late, and searches are cut': noticed(
+  'the oldest row of a slice is a millisecond late, and searches are cut off': noticed(
     { rows: withRow(certain, (row) => [shifted(row, 1)]) },
     { search: cutting },
   ),
   'a row is a minute late': noticed({
     rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)),
   }),
-  'two rows of different sizes have the time of each other': noticed({
+  'two rows of different sizes exchange their times': noticed({
     rows: (rows) => sorted(swapped(certain, truth[310] as ResultFields)(rows)),
   }),
-  'two rows of the same size have the time of each other': undetectable({
+  'two rows of the same size exchange their times': undetectable({
     rows: (rows) => sorted(swapped(certain, sameSized(certain))(rows)),
   }),
   'the dense millisecond is a second late': noticed({
@@ -303,24 +306,24 @@ const movedInside: Cases = {
 };
 
 const cut: Cases = {
-  'searches are cut in silence at 12,345 rows': whole(
+  'searches are cut off at 12,345 rows without a sign': whole(
     agreed((rows) => rows.slice(0, 12_345)),
     inLarge,
   ),
-  'searches are cut in silence at 10,000 rows': whole(
+  'searches are cut off at 10,000 rows without a sign': whole(
     agreed((rows) => rows.slice(0, 10_000)),
     inLarge,
   ),
-  'searches are cut in silence at 5,000 rows': whole(
+  'searches are cut off at 5,000 rows without a sign': whole(
     agreed((rows) => rows.slice(0, 5_000)),
     inLarge,
   ),
-  'searches are cut in silence at 1 row': noticed(agreed((rows) => rows.slice(0, 1))),
-  'searches are cut in silence at 333 rows, where the limit is 500': whole(
+  'searches are cut off at 1 row without a sign': noticed(agreed((rows) => rows.slice(0, 1))),
+  'searches are cut off at 333 rows without a sign, although the limit is 500': whole(
     agreed((rows) => rows.slice(0, 333)),
     { search: cutting },
   ),
-  'searches that are cut are said to be done': whole(
+  'the status of searches that are cut off is complete': whole(
     {
       status: ofRows((status) => ({
         ...status,
@@ -332,9 +335,9 @@ const cut: Cases = {
 };
 
 const reordered: Cases = {
-  'pages come in another order': whole({ rows: (rows) => [...rows.slice(pageRows), ...rows.slice(0, pageRows)] }),
-  'rows come oldest first': whole({ rows: (rows) => rows.toReversed() }),
-  'two neighbours change places': whole({
+  'pages are in another order': whole({ rows: (rows) => [...rows.slice(pageRows), ...rows.slice(0, pageRows)] }),
+  'rows are in order, oldest first': whole({ rows: (rows) => rows.toReversed() }),
+  'two adjacent rows are exchanged': whole({
     rows: (rows) => {
       const [first, second] = rows.slice(200, 202);
       return first && second ? rows.with(200, second).with(201, first) : rows;
@@ -344,24 +347,26 @@ const reordered: Cases = {
 
 const changed: Cases = {
   'texts are replaced by others of the same length': undetectable({ rows: (rows) => rows.map(garbled) }),
-  'a text is cut, and its size with it': noticed({
+  'a text is shortened, and its size is adjusted': noticed({
     rows: withRow(certain, (row) => [{ ...row, _raw: 'cut', _size: '3' }]),
   }),
-  'a text is cut, and its size as it was': undetectable({ rows: withRow(certain, (row) => [withText(row, 'cut')]) }),
-  'a size is another': noticed({ rows: withRow(certain, (row) => [{ ...row, _size: '1' }]) }),
+  'a text is shortened, and its size is unchanged': undetectable({
+    rows: withRow(certain, (row) => [withText(row, 'cut')]),
+  }),
+  'a size is wrong': noticed({ rows: withRow(certain, (row) => [{ ...row, _size: '1' }]) }),
   'another field is changed': undetectable({
     rows: (rows) => rows.map((row) => ({ ...row, _sourceHost: 'elsewhere' })),
   }),
   'ids are changed': undetectable({
     rows: (rows) => rows.map((row) => ({ ...row, _messageid: `1${(row['_messageid'] ?? '').slice(2)}` })),
   }),
-  'a row of another hour takes the place of one': noticed({
+  'a row of another hour replaces a row': noticed({
     rows: withRow(certain, (row) => [{ ...shifted(row, -3 * hourMs), _messageid: '1' }]),
   }),
-  'a row of another query takes the place of one': noticed({
+  'a row of another query replaces a row': noticed({
     rows: withRow(certain, (row) => [{ ...row, _messageid: '1', _raw: 'foreign', _size: '7' }]),
   }),
-  'a row of another query and the same size takes the place of one': undetectable({
+  'a row of another query and the same size replaces a row': undetectable({
     rows: withRow(certain, (row) => [{ ...garbled(row), _messageid: '1' }]),
   }),
   'a row of another query is added': noticed(
@@ -370,24 +375,24 @@ const changed: Cases = {
 };
 
 const counted: Cases = {
-  'the status counts a row more': noticed({ status: countedMore(1) }),
-  'the status counts a row less': noticed({ status: countedMore(-1) }),
+  'the status counts one row more': noticed({ status: countedMore(1) }),
+  'the status counts one row less': noticed({ status: countedMore(-1) }),
   'the status counts a hundred rows less': noticed({ status: countedMore(-100) }),
   'the histogram has half of the rows': whole({ status: histogramWith((count) => Math.floor(count / 2)) }),
-  'the histogram of cut searches has a row more in each bucket': whole(
+  'the histogram of searches that are cut off has one row more in each bucket': whole(
     { status: histogramWith((count) => count + 1) },
     { search: cutting },
   ),
-  'the histogram of cut searches has a row less in each bucket': whole(
+  'the histogram of searches that are cut off has one row less in each bucket': whole(
     { status: histogramWith((count) => count - 1) },
     { search: cutting },
   ),
-  'aggregations count a row less': noticed({ records: figures(/^_?count$/, (count) => count - 1) }),
-  'aggregations count a row more': noticed({ records: figures(/^_?count$/, (count) => count + 1) }),
+  'aggregations count one row less': noticed({ records: figures(/^_?count$/, (count) => count - 1) }),
+  'aggregations count one row more': noticed({ records: figures(/^_?count$/, (count) => count + 1) }),
   'aggregations have no records': noticed({ records: () => [] }),
   'aggregations lack their last record': noticed({ records: (records) => records.slice(0, -1) }),
   'aggregations have each record twice': noticed({ records: (records) => [...records, ...records] }),
-  'aggregations add up to other sizes': noticed({ records: figures(/size|bytes|sum/i, (sum) => sum + 1) }),
+  'aggregations return wrong sizes': noticed({ records: figures(/size|bytes|sum/i, (sum) => sum + 1) }),
 };
 
 export const lies: Cases = {

@@ -7,16 +7,16 @@ import { type Corpus, small } from './corpus.ts';
 import { type LieCase, type LieOutcome, lies } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
-describe('a lying service', () => {
+describe('false answers of the service', () => {
   test.each(shareOf(Object.entries(lies), 2, 0))('%s', async (_name, { outcome, ...lie }) => {
     expect(await exported(lie)).toEqual({ outcome, hasLied: true });
   });
 });
 
-describe('a lying service, if the export searches by receipt time', () => {
+describe('false answers of the service to an export by receipt time', () => {
   // If two rows of the same ten-minute period exchange their times, the sums of this period stay the same. The export
   // cannot detect this.
-  const undetectable = ['two rows of different sizes have the time of each other'];
+  const undetectable = ['two rows of different sizes exchange their times'];
   const cases = Object.entries(lies).filter(
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),
   );
