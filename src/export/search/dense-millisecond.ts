@@ -47,8 +47,8 @@ export type DenseOutcome =
    * may succeed. `isFailure` is false if the cause may be a lost status answer of the service.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The searches cannot find all rows of the millisecond. `reason` tells users why, and has no full stop. */
-  | { readonly kind: 'tooDense'; readonly reason: string };
+  /** The searches cannot find all rows of the millisecond. `message` tells users why, and has no full stop. */
+  | { readonly kind: 'tooDense'; readonly message: string };
 
 /**
  * Searches the millisecond by the last digits of message ids. If the service or the destination fails, removes all
@@ -118,7 +118,7 @@ class DenseSearch {
       if (tooLong !== undefined)
         return {
           kind: 'tooDense',
-          reason: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
+          message: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
         };
       this.#options.signal.throwIfAborted();
       endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
@@ -234,7 +234,7 @@ class DenseSearch {
     const isEndMoved = tools.quirks.isEndInclusive;
     const job = await this.#open(ending);
     if (!job)
-      return { kind: 'tooDense', reason: 'the service does not support searches by the last digits of _messageid' };
+      return { kind: 'tooDense', message: 'the service does not support searches by the last digits of _messageid' };
     try {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.length > 0) return broughtErrors(job);

@@ -294,28 +294,16 @@ export class IntervalSearch implements RunningSearch {
     const outcome = await searchDense(dense, options);
     this.isSearching = false;
     await closing;
-    switch (outcome.kind) {
-      case 'found':
-        await this.#reading?.giveUp();
-        this.#reading = outcome.files;
-        return this.#commit(judged.job, outcome.files, outcome.record);
-      case 'again': {
-        const { isFailure, message } = outcome;
-        if (isFailure && this.#tools.failedBefore(this.#order) >= searchesAgain)
-          return this.#tooDense(judged, verdict, message);
-        return this.#again(isFailure, `${verdict.message}; ${message}`);
-      }
-      case 'tooDense':
-        return this.#tooDense(judged, verdict, outcome.reason);
+    if (outcome.kind === 'found') {
+      await this.#reading?.giveUp();
+      this.#reading = outcome.files;
+      return this.#commit(judged.job, outcome.files, outcome.record);
     }
-  }
-
-  async #tooDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>, why: string): Promise<SearchOutcome> {
-    return this.#incomplete(judged, {
-      ...verdict,
-      reason: 'MillisecondTooDense',
-      message: `${verdict.message}; ${why}`,
-    });
+    const message = `${verdict.message}; ${outcome.message}`;
+    const mayRepeat =
+      outcome.kind === 'again' && !(outcome.isFailure && this.#tools.failedBefore(this.#order) >= searchesAgain);
+    if (mayRepeat) return this.#again(outcome.isFailure, message);
+    return this.#incomplete(judged, { ...verdict, reason: 'MillisecondTooDense', message });
   }
 
   #again(isFailure: boolean, message: string): SearchOutcome {

@@ -1,11 +1,11 @@
 /** Derives what the status shows from the state of the work on an export. All functions are pure. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
-import type { CommitRecord } from '../../destination/commit-record.ts';
 import { settlingMs } from '../search/settling.ts';
-import { type ExportProgress, isOver, progressOf, type Wait } from './export-decision.ts';
+import { isOver, progressOf, type Wait } from './export-decision.ts';
 import {
   awaitsPlan,
+  type Decided,
   type DecidedState,
   haltNow,
   rereadDelayMs,
@@ -13,7 +13,7 @@ import {
   type WorkFacts,
 } from './next-actions.ts';
 import type { Planning } from './work-state.ts';
-import type { WorkStage, WorkView } from './work-view.ts';
+import type { WorkView } from './work-view.ts';
 
 export interface ViewFacts extends WorkFacts {
   /** Start of the export's time range. */
@@ -31,55 +31,54 @@ export interface ViewFacts extends WorkFacts {
 const minSettleWaitMs = 1_000;
 
 export function describeState(state: DecidedState, facts: ViewFacts) {
-  const waitsFor = waitOf(state, facts);
+  const { delaysMs, ...described } = describeKind(state, facts);
   return {
-    stage: stageOf(state),
-    progress: progressNow(state, facts),
+    ...described,
     digestMs: digestMs(state, facts),
-    intervals: intervalsOf(state),
-    waitsFor,
     manifest: state.kind === 'complete' ? state.manifest : undefined,
-    requeueAfterMs: requeueAfterMs(state, facts, waitsFor),
+    requeueAfterMs: requeueAfterMs(delaysMs, facts, described.waitsFor),
   } satisfies Partial<WorkView>;
 }
 
-function stageOf(state: DecidedState): WorkStage {
-  if (state.kind !== 'exporting') return state.kind;
-  const { isCovered, unproven } = state.decision;
-  if (!isCovered) return 'exporting';
-  return unproven.length > 0 ? 'proving' : 'finishing';
+interface Described extends Pick<WorkView, 'stage' | 'progress' | 'intervals' | 'waitsFor'> {
+  /** Times in ms after which the state may change although no event occurs. Times that have passed are negative. */
+  readonly delaysMs: readonly number[];
 }
 
-function intervalsOf(state: DecidedState): readonly CommitRecord[] {
-  if (state.kind === 'complete') return state.manifest.manifest.intervals;
-  return state.kind === 'exporting' ? state.decision.coverage.intervals : [];
-}
-
-function progressNow(state: DecidedState, { endedBytes }: WorkFacts): ExportProgress | undefined {
+function describeKind(state: DecidedState, facts: ViewFacts): Described {
+  const { limits, now, endedBytes } = facts;
+  const deadlineDelayMs = (limits.deadlineMs ?? Number.POSITIVE_INFINITY) - now.wallMs;
   switch (state.kind) {
-    case 'loading':
-      return undefined;
-    case 'planning':
-      return progressOf([], 0, 0, endedBytes);
-    case 'exporting':
-      return state.decision.progress;
-    case 'complete':
-      return progressOf(state.manifest.manifest.intervals, 1, 0, endedBytes);
-  }
-}
-
-function waitOf(state: DecidedState, facts: ViewFacts): Wait | undefined {
-  switch (state.kind) {
-    case 'loading':
+    case 'loading': {
       // The export may already be complete, so the deadline is ignored unless a failure has occurred.
-      return facts.lastError && isOver(facts.limits, facts.now.wallMs) ? { kind: 'deadline' } : undefined;
+      const waitsFor = facts.lastError && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
+      return { stage: 'loading', progress: undefined, intervals: [], waitsFor, delaysMs: [deadlineDelayMs] };
+    }
     case 'planning':
-      return waitBeforePlan(state, facts);
-    case 'exporting':
-      return state.decision.waitsFor;
-    case 'complete':
-      return undefined;
+      return {
+        ...{ stage: 'planning', progress: progressOf([], 0, 0, endedBytes), intervals: [] },
+        waitsFor: waitBeforePlan(state, facts),
+        delaysMs: [deadlineDelayMs, standInDelayMs(state, facts), ...destinationDelaysMs(state, facts)],
+      };
+    case 'exporting': {
+      const { isCovered, unproven, progress, coverage, waitsFor, requeueAfterMs: changeMs } = state.decision;
+      const covered = unproven.length > 0 ? 'proving' : 'finishing';
+      return {
+        ...{ stage: isCovered ? covered : 'exporting', progress, intervals: coverage.intervals, waitsFor },
+        delaysMs: [changeMs, ...destinationDelaysMs(state, facts)],
+      };
+    }
+    case 'complete': {
+      const { intervals } = state.manifest.manifest;
+      const progress = progressOf(intervals, 1, 0, endedBytes);
+      return { stage: 'complete', progress, intervals, waitsFor: undefined, delaysMs: [] };
+    }
   }
+}
+
+/** Returns the times in ms until the destination must be tidied, or read again. */
+function destinationDelaysMs(state: Planning | Decided, facts: WorkFacts): readonly number[] {
+  return [state.tidyAtMs - facts.now.monotonicMs, rereadDelayMs(state, facts)];
 }
 
 /** Returns why the export has no plan yet. Returns undefined if it is being planned. */
@@ -107,29 +106,10 @@ function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFact
 }
 
 /** Returns the time in ms after which the state of the work may change although no event occurs. */
-function requeueAfterMs(state: DecidedState, facts: ViewFacts, wait: Wait | undefined): number {
-  const { now, trouble } = facts;
-  const delaysMs = [...changeDelaysMs(state, facts)];
+function requeueAfterMs(stateDelaysMs: readonly number[], { now, trouble }: ViewFacts, wait: Wait | undefined): number {
+  const delaysMs = [...stateDelaysMs];
   if (trouble) delaysMs.push(trouble.untilMs - now.monotonicMs);
   if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - now.wallMs));
   if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
   return Math.min(...delaysMs.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
-}
-
-function changeDelaysMs(state: DecidedState, facts: ViewFacts): readonly number[] {
-  const { now, limits } = facts;
-  const deadlineDelayMs = (limits.deadlineMs ?? Number.POSITIVE_INFINITY) - now.wallMs;
-  switch (state.kind) {
-    case 'loading':
-      return [deadlineDelayMs];
-    case 'planning':
-    case 'exporting': {
-      const destinationMs = [state.tidyAtMs - now.monotonicMs, rereadDelayMs(state, facts)];
-      return state.kind === 'planning'
-        ? [deadlineDelayMs, standInDelayMs(state, facts), ...destinationMs]
-        : [state.decision.requeueAfterMs, ...destinationMs];
-    }
-    case 'complete':
-      return [];
-  }
 }
