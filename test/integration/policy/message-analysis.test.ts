@@ -31,7 +31,6 @@ describe('a build that silences 30 % of the canary', () => {
       expect(one.messages).toBe(0);
       expect(one.baseline).toBeGreaterThan(590);
     }
-    expect(world.ready('production')?.message).toContain(`${quiet} collectors send too few messages`);
     expect(searches().length).toBeLessThanOrEqual(12);
     const tasks = snapshot().tasks.length;
     await world.clock.advance(3 * hourMs);
@@ -47,16 +46,15 @@ describe('a build that silences 30 % of the canary', () => {
     expect(await untilReason('RolledBack')).toBe(true);
     expect(at(target)).toBe(0);
     expect(analysisNow()).toMatchObject({ state: 'Failed' });
-    expect(world.ready('production')?.message).toContain('send too few messages');
   });
 
   test('waits for a person when no tolerance is set', async () => {
-    const { world, untilReason, at } = analyzed({ build: silencing, canary: { maxFailures: undefined } });
+    const { world, untilReason, at, analysisNow } = analyzed({ build: silencing, canary: { maxFailures: undefined } });
     world.start();
     expect(await untilReason('CollectorsFailed')).toBe(true);
     await world.clock.advance(5 * hourMs);
     expect(at(target)).toBe(20);
-    expect(world.ready('production')?.message).toContain('send too few messages');
+    expect(analysisNow()).toMatchObject({ state: 'Failed' });
   });
 
   test('continues with tolerated failures', async () => {

@@ -206,7 +206,7 @@ describe('an approval', () => {
     expect(stage('rest')?.state).toBe('AwaitingApproval');
     await world.clock.advance(3 * hourMs);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('waiting for the approval of stage rest');
+    expect(world.ready('production')?.reason).toBe('AwaitingApproval');
     annotate(annotations.approve, `2-${target}/rest`);
     await world.clock.advance(10 * minuteMs);
     expect(tasks()).toHaveLength(3);
@@ -278,7 +278,7 @@ describe('a soak', () => {
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('1 collector that failed or went offline in stage canary');
+    expect(world.ready('production')?.reason).toBe('CollectorsFailed');
     world.model.patch({ collectors: { [name]: { running: true } } }, world.service.nowMs());
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
   });

@@ -529,7 +529,7 @@ describe('a directory that is moved away during a write', () => {
     const since = new Date(startedAt).toISOString().replace('.000Z', 'Z');
     const told = /\/m: trying again: cannot be read \(ENOENT.*; mount it or make it readable/;
     for (const line of log.warnings()) expect(line).toMatch(told);
-    for (const line of log.warnings().slice(1)) expect(line).toMatch(`readable. This has lasted since ${since}.`);
+    for (const line of log.warnings().slice(1)) expect(line).toContain(` ${since}.`);
     renameSync(place.path('away'), place.path('m'));
     await host.refresh();
     expect(log.warnings().at(-1)).toMatch(/^.*\/m: works again .* 1m40s$/);
