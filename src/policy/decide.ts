@@ -46,14 +46,14 @@ export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * Whether this decision must store a ledger. If not, the status alone contains everything that another process needs
+   * True if this decision must store a ledger. If not, the status alone contains everything that another process needs
    * (U1).
    */
   readonly needsLedger: boolean;
   /** Ledger entries of upgrades that are requested after `changes` is stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Failures of requests that the
+   * Shows whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Failures of requests that the
    * policy no longer needs are forgotten.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;

@@ -44,10 +44,10 @@ export interface Ready {
   /** Build that becomes the target when its age reaches `minAge`. */
   readonly nextBuild: NextBuild | undefined;
   readonly bound: Bound;
-  /** Whether this decision begins a new rollout. */
+  /** True if this decision begins a new rollout. */
   readonly began: boolean;
   /**
-   * Whether other policies have not reported yet which collectors they select (U13). Until then, this policy may count
+   * True if other policies have not reported yet which collectors they select (U13). Until then, this policy may count
    * too many collectors.
    */
   readonly awaitsClaims: boolean;

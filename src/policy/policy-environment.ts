@@ -13,7 +13,7 @@ export interface PolicyEnvironment extends BindingEnvironment {
   readonly attempts: AttemptCounter;
   /** Requests another reconcile of this policy. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Whether this process is about to end, so that it starts no new upgrades. */
+  /** Returns whether this process is about to end, so that it starts no new upgrades. */
   readonly draining: () => boolean;
 }
 

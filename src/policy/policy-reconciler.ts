@@ -112,7 +112,7 @@ export class PolicyReconciler implements Reconciler {
     for (const { runtime } of this.#running.values()) if (!runtime.isIdle()) this.#options.enqueue(runtime.owner);
   }
 
-  /** Whether every upgrade request was answered, and all answers are stored. */
+  /** Returns whether every upgrade request was answered, and all answers are stored. */
   drained(): boolean {
     return [...this.#running.values()].every(({ runtime }) => runtime.isIdle());
   }

@@ -72,7 +72,7 @@ export class PolicyRuntime implements PostingPolicy {
     this.memberIndex.forget();
   }
 
-  /** Whether every upgrade request was answered, and all answers are stored and shown in the status. */
+  /** Returns whether every upgrade request was answered, and all answers are stored and shown in the status. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack;
   }

@@ -1,5 +1,5 @@
 /**
- * Client for the nine operations of the service. It repeats failed reads if `outcome.ts` allows it, but never repeats
+ * Client for the nine operations of the service. It repeats failed reads if `outcome.ts` allows this, but never repeats
  * the creation of an upgrade task.
  */
 import { assert } from '../base/assert.ts';

@@ -12,9 +12,7 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /**
-   * Certificate authorities in PEM form. If given, they are trusted instead of the machine's certificate authorities.
-   */
+  /** Certificate authorities in PEM form. They replace the machine's certificate authorities. */
   readonly caCertificates: string | undefined;
 }
 
@@ -22,7 +20,8 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Ends the client gently. Running search jobs continue, but no upgrade starts. Resolves when every socket is closed.
+   * Closes the client after its running search jobs have ended. No upgrade starts any more. Resolves when every socket
+   * is closed.
    */
   drain(): Promise<void>;
   /** Closes every socket. Calls in flight reject with the error for a broken connection. */

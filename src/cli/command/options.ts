@@ -52,7 +52,7 @@ export interface ManifestsOptions {
   readonly image?: string;
   /** Secrets that the operator may read. If absent, the operator may read all Secrets. The list is never empty. */
   readonly secrets?: readonly string[];
-  /** Whether to add the roles and the image that exports in Kubernetes Jobs need. */
+  /** True to add the roles and the image that exports in Kubernetes Jobs need. */
   readonly exportJobs?: boolean;
   /** Secret with the webhook for notifications. If absent, no notifications are sent. */
   readonly notificationSecret?: string;

@@ -52,7 +52,7 @@ export interface JobInput {
   readonly share: HeldShare;
   /** Hash of the credentials for the service and the store. */
   readonly credentials: string;
-  /** Whether the pods get a token of their ServiceAccount. They need it to write progress to the export's status. */
+  /** True if the pods get a token of their ServiceAccount. They need it to write progress to the export's status. */
   readonly showsProgress?: boolean;
   /** Environment variables with the operator's proxy settings. */
   readonly proxy?: readonly ProxyVariable[];

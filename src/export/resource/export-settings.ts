@@ -19,7 +19,7 @@ export const exportSettings: ExportSettings = {
 export interface ExportPlaces {
   /** Directories of volumes by name (`spec.destination.volume.name`). */
   readonly volumes: ReadonlyMap<string, string>;
-  /** Whether an export without a Secret may use the operator's credentials for its object store. */
+  /** True if an export without a Secret may use the operator's credentials for its object store. */
   readonly allowAmbientCredentials: boolean;
   /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -88,7 +88,7 @@ export interface JobView {
   readonly recordCount: number | undefined;
   /** Warnings of the service, in order of arrival. */
   readonly warnings: readonly string[];
-  /** Whether the job returns rows or counts them. */
+  /** Purpose of the job: to return rows, or to count them. */
   readonly purpose: 'Rows' | 'Count';
 }
 

@@ -45,10 +45,10 @@ export interface Admission {
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Earliest monotonic time in ms at which a waiting collector may start. */
   readonly nextMs: number;
-  /** Whether a collector waits because `maxInProgress` upgrades are running. */
+  /** True if a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
   /**
-   * Whether a collector waits for something so short, such as the answer to a request, that the status reports no wait.
+   * True if a collector waits for something so short, such as the answer to a request, that the status reports no wait.
    */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];

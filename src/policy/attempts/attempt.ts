@@ -26,12 +26,12 @@ export interface Evidence {
   readonly posted: PostOutcome | undefined;
   /** Status of the upgrade task. Undefined if the task was not read since the last decision. */
   readonly task: UpgradeTask | undefined;
-  /** Whether this process has an unsent or unanswered upgrade request for the collector. */
+  /** True if this process has an unsent or unanswered upgrade request for the collector. */
   readonly inFlight: boolean;
-  /** Whether the service can list a collector that already runs the version of this upgrade (U7). */
+  /** True if the service can list a collector that already runs the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * Whether the service lists collectors that run the version from before the upgrade. If it does, a collector that is
+   * True if the service lists collectors that run the version from before the upgrade. If it does, a collector that is
    * not listed no longer exists.
    */
   readonly showsOrigin: boolean;

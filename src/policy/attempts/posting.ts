@@ -42,7 +42,7 @@ export interface Batch {
   readonly generation: number;
   /** Monotonic time in ms of the decision to start these upgrades. */
   readonly decidedAtMs: number;
-  /** Whether the batch is full, so that more upgrades wait. */
+  /** True if the batch is full, so that more upgrades wait. */
   readonly moreWait: boolean;
 }
 

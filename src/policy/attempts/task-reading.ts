@@ -39,7 +39,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a task failed and no decision has evaluated the failure yet. */
+  /** True if a task failed and no decision has evaluated the failure yet. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }

@@ -26,7 +26,7 @@ export interface WatchInput {
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether collectors wait for the end of running upgrades. If so, pages are read sooner. */
+  /** True if collectors wait for the end of running upgrades. If so, pages are read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -37,7 +37,7 @@ export interface WatchPlan {
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
-  /** Whether the policy must read an upgrade task, now or later, to learn how its upgrade ended. */
+  /** True if the policy must read an upgrade task, now or later, to learn how its upgrade ended. */
   readonly needsTasks: boolean;
   /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;

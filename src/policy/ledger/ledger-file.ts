@@ -59,12 +59,12 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether the ledger is too large for further upgrades (U1). */
+  /** True if the ledger is too large for further upgrades (U1). */
   get full(): boolean {
     return this.#full;
   }
 
-  /** Whether this process knows of a stored ledger of this policy. */
+  /** True if this process knows of a stored ledger of this policy. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }

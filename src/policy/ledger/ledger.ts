@@ -25,18 +25,18 @@ export interface Attempt {
   readonly state: AttemptState;
   readonly taskId: string | undefined;
   /**
-   * Whether logfleet started the upgrade. An upgrade that another tool started counts neither as an attempt nor as a
+   * True if logfleet started the upgrade. An upgrade that another tool started counts neither as an attempt nor as a
    * failure (U10).
    */
   readonly ours: boolean;
-  /** Whether the request was repeated because its outcome was unknown (U3). */
+  /** True if the request was repeated because its outcome was unknown (U3). */
   readonly probe: boolean;
   /** Start of the upgrade as wall time in ms, for display. */
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
   /**
-   * Whether a listing is reliable only if it is requested at least a grace period after `sinceMs`. Not stored in the
+   * True if a listing is reliable only if it is requested at least a grace period after `sinceMs`. Not stored in the
    * ledger.
    */
   readonly needsGrace: boolean;

@@ -104,9 +104,9 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: EndCounts;
-  /** Whether all collectors run the target version. Failed collectors that `maxFailures` tolerates are ignored. */
+  /** True if all collectors run the target version. Failed collectors that `maxFailures` tolerates are ignored. */
   readonly isUpdated: boolean;
-  /** Whether the rollout can be marked as completed. */
+  /** True if the rollout can be marked as completed. */
   readonly isOver: boolean;
   readonly wallMs: number;
 }

@@ -31,7 +31,7 @@ export class MemberIndexCache {
   readonly #environment: MemberIndexEnvironment;
   readonly #policy: string;
   #members: ClaimedMembers | undefined;
-  /** Whether the next decision must build a new index. */
+  /** True if the next decision must build a new index. */
   #isOutdated = false;
   /** Empty ledger for a policy whose rollout cannot begin because the service does not offer the target build. */
   #blank: Ledger | undefined;

@@ -42,17 +42,17 @@ export interface MemberContext {
 export interface MemberInput {
   readonly row: Row | undefined;
   readonly entry: Entry | undefined;
-  /** Whether this policy owns the collector. */
+  /** True if this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether this policy becomes the owner of the collector once the current owner's upgrade has ended (U13). */
+  /** True if this policy becomes the owner of the collector once the current owner's upgrade has ended (U13). */
   readonly awaited: boolean;
-  /** Whether the collector may have a running upgrade that is not in this policy's ledger (U13). */
+  /** True if the collector may have a running upgrade that is not in this policy's ledger (U13). */
   readonly busyElsewhere: boolean;
-  /** Whether the collector reached the target version in this rollout and left it later (U8). */
+  /** True if the collector reached the target version in this rollout and left it later (U8). */
   readonly drifted: boolean;
-  /** Whether the policy has stages but no stage takes the collector. */
+  /** True if the policy has stages but no stage takes the collector. */
   readonly unstaged: boolean;
-  /** Whether maintenance windows need the collector's time zone, but the time zone is missing or unknown. */
+  /** True if maintenance windows need the collector's time zone, but the time zone is missing or unknown. */
   readonly zoneless: boolean;
 }
 

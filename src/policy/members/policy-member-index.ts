@@ -47,7 +47,7 @@ export interface Member {
   /** Version of the collector, if the service's list shows it. */
   readonly version: string | undefined;
   /**
-   * Whether the policy's selector matches the collector. Other collectors are kept only until their upgrade has ended.
+   * True if the policy's selector matches the collector. Other collectors are kept only until their upgrade has ended.
    */
   readonly selected: boolean;
   readonly stage: number;
@@ -77,7 +77,7 @@ export class PolicyMemberIndex {
   readonly context: MemberContext;
   /** Digest of the policy's selector and exclusions. */
   readonly selection: string;
-  /** Whether the policy's selector has changed since the upgrades in the ledger were started. */
+  /** True if the policy's selector has changed since the upgrades in the ledger were started. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #memberOf = (id: string) => this.#members.get(id);
@@ -156,7 +156,7 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the next read of the collector list may change the state of a collector, for example of an offline
+   * True if the next read of the collector list may change the state of a collector, for example of an offline
    * collector.
    */
   get awaitsSweep(): boolean {

@@ -20,13 +20,13 @@ export interface ForecastStage {
   /** Maximum number of running upgrades in the stage. Undefined if the stage has no limit. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Whether the stage needs an approval. The forecast assumes that a user approves it immediately. */
+  /** True if the stage needs an approval. The forecast assumes that a user approves it immediately. */
   readonly needsApproval: boolean;
   /** Wall times in ms at which running upgrades started. */
   readonly inFlight?: readonly number[];
   /** Wall time in ms at which the stage's running soak ends. */
   readonly soakedMs?: number | undefined;
-  /** Whether the messages of the stage's collectors are counted after the soak. */
+  /** True if the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
   /** Reason why the stage cannot end. It completes the text "waiting for". Undefined if the stage can end. */
   readonly heldBy?: string | undefined;
@@ -41,7 +41,7 @@ export interface ForecastInput {
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** Whether `upgradeMs` already includes the delay until a read shows that the upgrade has ended. */
+  /** True if `upgradeMs` already includes the delay until a read shows that the upgrade has ended. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** Wall time in ms at which the forecast begins. */
@@ -58,7 +58,7 @@ export interface ForecastOfStage {
   readonly startMs: number;
   /** Expected end of the stage's soak, as wall time in ms. Undefined if the stage can never end. */
   readonly endMs: number | undefined;
-  /** Whether the expected times also depend on a user's approval of this stage or an earlier stage. */
+  /** True if the expected times also depend on a user's approval of this stage or an earlier stage. */
   readonly afterApproval: boolean;
 }
 

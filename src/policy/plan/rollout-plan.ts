@@ -23,9 +23,9 @@ import { forecastStages, isEnded, type StageOfPlan, stagesOfPlan } from './rollo
 
 export interface RolloutPlan {
   readonly rolloutId: string;
-  /** Whether the planned rollout has not begun yet. */
+  /** True if the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether the rollout is complete, so that newly selected collectors are late joiners. */
+  /** True if the rollout is complete, so that newly selected collectors are late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when its age reaches `minAge`. */
@@ -54,7 +54,7 @@ export interface PlannedStage
   /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether the expected times also depend on a user's approval of this stage or an earlier stage. */
+  /** True if the expected times also depend on a user's approval of this stage or an earlier stage. */
   readonly afterApproval: boolean;
 }
 

@@ -20,7 +20,7 @@ const maxActions = 20;
 
 export interface AppliedAnnotations {
   readonly header: LedgerHeader;
-  /** Whether a user retried the rollout. A retry resumes a stopped rollout and resets its failures. */
+  /** True if a user retried the rollout. A retry resumes a stopped rollout and resets its failures. */
   readonly retried: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface Observation {
   readonly listing: ListingView;
   /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
-  /** Whether a newer build becomes the target as soon as it reaches `minAge`. */
+  /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
   /** Answers to upgrade requests that this decision evaluates, by collector id. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
@@ -48,10 +48,10 @@ export interface Observation {
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** Whether a ledger of this policy was ever stored. */
+  /** True if a ledger of this policy was ever stored. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
-  /** Whether the status may be written now even if only its counts have changed. */
+  /** True if the status may be written now even if only its counts have changed. */
   readonly areFiguresDue: boolean;
   readonly overlap: Overlap | undefined;
   /** Name of the setting that pauses all policies of this operator; undefined without such a pause. */

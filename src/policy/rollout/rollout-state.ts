@@ -59,7 +59,7 @@ export interface Gate {
   readonly reason: string | undefined;
   /** Wall time in ms at which the wait ends, if known. */
   readonly untilMs?: number;
-  /** Whether only a user can end the wait. */
+  /** True if only a user can end the wait. */
   readonly byPerson: boolean;
 }
 
@@ -80,7 +80,7 @@ interface Progress {
 }
 
 export interface RolloutState extends Progress {
-  /** Whether every stage has started. Until then, late joiners are not upgraded. */
+  /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
   /** Exceeded `maxFailures`, if the rollout continues nevertheless; otherwise undefined. */
   readonly excess: Excess | undefined;
@@ -97,9 +97,9 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** Whether this decision applied a user's retry. The next stage then starts with a later decision. */
+  /** True if this decision applied a user's retry. The next stage then starts with a later decision. */
   readonly retried: boolean;
-  /** Whether the policy may start upgrades now. */
+  /** True if the policy may start upgrades now. */
   readonly mayStart: boolean;
 }
 

@@ -41,9 +41,9 @@ export interface NextWindow extends TimeRange {
 export interface WindowsNow {
   /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
-  /** Whether upgrades may start. Undefined if this depends on the time zone of each collector. */
+  /** Shows whether upgrades may start. Undefined if this depends on the time zone of each collector. */
   readonly everywhere: WindowVerdict | undefined;
-  /** Whether upgrades may start in each time zone of the policy's collectors. Empty if `everywhere` is set. */
+  /** Shows whether upgrades may start in each time zone of the policy's collectors. Empty if `everywhere` is set. */
   readonly byZone: ReadonlyMap<string, WindowVerdict>;
   /** Window that is open or opens next. Undefined if no window will open, or if the open window never closes. */
   readonly next: NextWindow | undefined;
@@ -93,7 +93,7 @@ export function cutoffMs(maintenance: Maintenance | undefined): number {
 export class MaintenanceCalendar {
   /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
-  /** Whether maintenance windows use the time zone of each collector. */
+  /** True if maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
   /** Maintenance windows. Undefined if the policy has none, or if they contain an error. */
   readonly #windows: readonly Window[] | undefined;

@@ -27,7 +27,7 @@ export interface HealthInput {
   readonly problem: LogfleetError | undefined;
   /** Message that the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
-  /** Whether a newer build becomes the target once it reaches `minAge`. */
+  /** True if a newer build becomes the target once it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
   /** Error in the maintenance windows of the spec. */
   readonly badCalendar?: string | undefined;

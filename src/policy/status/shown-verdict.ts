@@ -10,9 +10,9 @@ import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts
 export interface SoFar {
   /** Target version of the policy, if known. */
   readonly target: string | undefined;
-  /** Whether no ledger of another service is stored. */
+  /** True if no ledger of another service is stored. */
   readonly sameService: boolean;
-  /** Whether the service has answered a request of this process. */
+  /** True if the service has answered a request of this process. */
   readonly answered: boolean;
 }
 

@@ -7,11 +7,11 @@ import { type Departure, depart, type SendRight, type Term } from './send-right.
 
 export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 
-/** Time in ms for which a cancelled request counts as concurrent, because the service may still work on it (B2). */
+/** A cancelled request counts as concurrent for this time in ms, because the service may still work on it (B2). */
 const abandonedHoldMs = 10_000;
 /**
- * Time in ms for which a cancelled status request still counts as a concurrent request. It is short, because the
- * service answers status requests quickly (B2).
+ * A cancelled status request counts as concurrent for this time in ms. It is short, because the service answers status
+ * requests quickly (B2).
  */
 const abandonedPollHoldMs = 2_000;
 

@@ -5,12 +5,12 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** Time in ms without a rejected search job after which the limit of active search jobs grows by one. */
+/** After this time in ms without a rejected search job, the limit of active search jobs grows by one. */
 const jobGrowthMs = 60_000;
 /** Interval in ms at which logfleet checks whether waiting search jobs may start. */
 const recheckMs = 10_000;
 
-/** Permit to run one search job, from before its creation until its end. */
+/** Permit to run one search job. It is held from before the job's creation until the job's end. */
 export interface JobPermit {
   /** Releases the permit. Call it once. */
   end(): void;
@@ -21,7 +21,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit of active search jobs right after the service last rejected a job; infinite if no job was rejected. */
+  /** Limit of active search jobs right after the last rejection of a job. Infinity if no job was rejected. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;

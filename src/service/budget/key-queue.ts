@@ -7,14 +7,11 @@ import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Fraction of the concurrent requests that page reads may use. The rest stays free for keep-alives, so that slow pages
+ * Fraction of the concurrent requests that page reads may use. The rest is reserved for keep-alives, so that slow pages
  * do not block them (B3).
  */
 const workShare = 0.8;
-/**
- * Time in ms for which keep-alives are expected after a request of a search job. During this time, some concurrent
- * requests stay reserved for keep-alives.
- */
+/** For this time in ms after a request of a search job, some concurrent requests are reserved for keep-alives. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
@@ -29,7 +26,7 @@ export interface Waiter {
   readonly refuse: (error: Error) => void;
 }
 
-/** Request that counts against the limit of concurrent requests, because the service may still work on it. */
+/** Request that counts against the limit of concurrent requests because the service may still work on it. */
 export interface Occupant {
   readonly class: RequestClass;
   /**
@@ -38,9 +35,7 @@ export interface Occupant {
   readonly heldUntilMs: number | undefined;
   /** True if the request was cancelled, so that another request can soon take its place. */
   readonly endsSoon: boolean;
-  /**
-   * Cancels the request to make room for a keep-alive. The function is undefined if the request must not be cancelled.
-   */
+  /** Cancels the request, so that a keep-alive can be sent. Undefined if the request must not be cancelled. */
   readonly giveUp: (() => void) | undefined;
 }
 
@@ -53,13 +48,13 @@ export class KeyQueue {
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /**
-   * For each class: number of the last request that was sent with this access key. The access key with the lowest
-   * number is used for the next request of the class.
+   * Number of the last request that was sent with this access key, by class. The next request of a class uses the
+   * access key with the lowest number.
    */
   readonly #turns = new Map<RequestClass, number>();
   /**
-   * Returns the time until which half of the concurrent requests is reserved, because requests of a former leader may
-   * be in flight (B6).
+   * Returns the end of the time for which half of the concurrent requests is reserved for requests of a former leader
+   * that may be in flight (B6).
    */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
@@ -127,20 +122,14 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /**
-   * Stops counting a cancelled request against the limit of concurrent requests once the service has certainly finished
-   * it.
-   */
+  /** Removes the cancelled requests that the service has certainly finished. They no longer count as concurrent. */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /**
-   * Returns the times at which more requests of this access key may become allowed, even if no answer arrives until
-   * then.
-   */
+  /** Returns the times at which more requests of this access key may become allowed even without an answer. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

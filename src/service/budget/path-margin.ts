@@ -1,28 +1,30 @@
 /**
- * Estimates how long the network delays requests (B1). A delayed request arrives closer to the next request, so the
- * service could receive too many requests in one second.
+ * Estimates how long the network delays requests (B1). A delayed request arrives closer to the next request. Because of
+ * such delays, the service could receive too many requests in one second.
  *
- * The delay of a request is the time by which its round trip was slower than the fastest recent round trip of its
+ * The delay of a request is the difference between its round-trip time and the fastest recent round-trip time of its
  * class. The estimate rises after a few slow answers, but falls only after hundreds of fast answers.
  */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Minimum time in ms allowed for network delays. It covers clock drift and rounding. */
+  /** Minimum allowed network delay in ms. It covers clock drift and rounding. */
   floorMs: 5,
-  /** Time in ms allowed for network delays before the first measurement. */
+  /** Allowed network delay in ms before the first measurement. */
   initialMs: 20,
   /**
-   * Maximum time in ms allowed for network delays. If a delay may be longer, `rate-limiter.ts` waits until the request
-   * has certainly arrived.
+   * Maximum allowed network delay in ms. If a delay may be longer, `rate-limiter.ts` waits until the request has
+   * certainly arrived.
    */
   maxMs: 250,
-  /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
+  /**
+   * Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles this time.
+   */
   cautionStepMs: 25,
   /**
-   * Number of answers of one class after which the class has a reliable fastest answer. Until then, answers of this
-   * class are compared with the fastest answer of all classes.
+   * After this number of answers, the fastest answer of a class is reliable. Until then, answers of the class are
+   * compared with the fastest answer of all classes.
    */
   youngAnswers: 32,
 } as const;
@@ -34,7 +36,7 @@ export const marginBounds = {
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor for the delay that answers with 429 have added. Each other answer multiplies the delay by this factor, so 35
+ * Factor for the delay that answers with 429 have added. Each other answer multiplies that delay by this factor, so 35
  * answers halve it.
  */
 const cautionDecay = 0.98;
@@ -59,29 +61,28 @@ export class PathMargin {
   #cautionMs = 0;
   readonly #baselines = new Map<Kind, Baseline>();
 
-  /** Time in ms allowed for the network delay of a request. */
+  /** Allowed network delay of a request in ms. */
   get currentMs(): number {
     return Math.min(marginBounds.maxMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Allowed network delay in ms, without the delay that answers with 429 have added. */
+  /** Allowed network delay in ms without the time that answers with 429 have added. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Time in ms by which answers with 429 have increased the allowed network delay. */
+  /** Time in ms that answers with 429 have added to the allowed network delay. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
 
   /**
-   * Updates the estimate with the round-trip time of one request. Returns the time in ms by which the network may have
-   * delayed this request.
+   * Updates the estimate with the round-trip time of one request. Returns the possible network delay of this request in
+   * ms.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // Only requests of the same class are compared, because the service needs more time for some classes than for
-    // others.
+    // Compares only requests of the same class, because the service answers some classes more slowly than others.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.maxMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -89,16 +90,13 @@ export class PathMargin {
     return lateMs;
   }
 
-  /**
-   * Stores the duration of a round trip. Returns the time in ms by which it was slower than the fastest recent round
-   * trip.
-   */
+  /** Stores a round-trip time. Returns its difference in ms from the fastest recent round-trip time. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns the time in ms by which a round trip was slower than the fastest one that has been measured by now. */
+  /** Returns the difference in ms between a round-trip time and the fastest one that was measured so far. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
@@ -107,7 +105,7 @@ export class PathMargin {
     );
   }
 
-  /** Returns the time of the fastest recent round trip in ms, or undefined if none was measured. */
+  /** Returns the fastest recent round-trip time in ms, or undefined if none was measured. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
@@ -115,7 +113,7 @@ export class PathMargin {
 
   /**
    * Records an answer with 429. The service received the requests closer together than expected, so a longer network
-   * delay is allowed from now on.
+   * delay must be allowed.
    */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.maxMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
@@ -140,9 +138,7 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /**
-   * Returns the time of the fastest recent round trip of all kinds in ms, or 0 until enough round trips were measured.
-   */
+  /** Returns the fastest recent round-trip time of all kinds in ms, or 0 until enough round trips were measured. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= marginBounds.youngAnswers) return 0;

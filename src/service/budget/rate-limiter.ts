@@ -1,13 +1,14 @@
 /**
- * Limits the start times of requests, so that the service never receives too many in one second (B1, B5).
+ * Limits how often requests start, so that the service never receives too many in one second (B1, B5).
  *
- * A request counts against the rate until one second after the latest time at which it can have arrived at the service.
- * It has certainly arrived when:
+ * A request counts against the rate until one second after its latest possible arrival at the service. It has certainly
+ * arrived when:
  * - its answer arrives, or its connection ends;
  * - an answer arrives to a request that was sent to the same origin at least `marginBounds.maxMs` later;
  * - a handshake with the origin completes that began at least `marginBounds.maxMs` later (`Path.probe`).
  *
- * An answer with 429 does not reduce the rate of keep-alives, because a search job without keep-alives is lost.
+ * An answer with 429 does not reduce the rate of keep-alives, because the service cancels a search job without
+ * keep-alives.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
@@ -16,22 +17,19 @@ import type { Path, RequestClass } from './request-slot.ts';
 /** One request in the rate limiter, permitted or sent. Only `RateLimiter` uses the fields. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Network path on which the request was sent; undefined if a former leader sent it. */
+  /** Network path of the request; undefined if a former leader sent it. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
   /** Time in ms until the first bytes of the answer; undefined until they arrive. */
   roundTripMs: number | undefined;
   /**
-   * Time in ms by which the answer to this request took longer than the fastest recent answer. The network may have
-   * caused this delay.
+   * Difference in ms between the round-trip time of this request and the fastest recent one. The network may have
+   * caused it.
    */
   lateMs: number;
-  /** Latest time at which the request can have reached the service; undefined if unknown. */
+  /** Latest possible arrival time of the request at the service; undefined if unknown. */
   arrivedByMs: number | undefined;
-  /**
-   * Network delay in ms that was allowed when the request was sent. It is used to compute the latest time at which the
-   * request can have arrived.
-   */
+  /** Allowed network delay in ms when the request was sent. It is used to compute the latest possible arrival time. */
   allowedDelayMs: number;
 }
 
@@ -75,7 +73,7 @@ export class RateLimiter {
   }
 
   /**
-   * Assumes that a former leader sent as many requests as the rate permits, just before this process became the leader
+   * Assumes that a former leader sent as many requests as the rate permits just before this process became the leader
    * (B6). These requests count against the rate.
    */
   inherit(sinceMs: number): void {
@@ -86,14 +84,14 @@ export class RateLimiter {
     }
   }
 
-  /** Records the time in ms from the sending of a request to the first bytes of its answer. */
+  /** Records the round-trip time of a request in ms: from its sending to the first bytes of its answer. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /** Records that the connection has ended, so that the request can no longer arrive. */
+  /** Records that the connection has ended, so that the request cannot arrive later. */
   broken(reservation: Reservation, nowMs: number): void {
     boundArrival(reservation, nowMs);
   }
@@ -102,14 +100,14 @@ export class RateLimiter {
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // Earlier requests have usually arrived when half of the handshake is over. If the handshake was much slower than
-    // usual, they may have arrived as late as its end.
+    // Earlier requests have usually arrived after half of the handshake. If the handshake was much slower than usual,
+    // they may have arrived only at its end.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.maxMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
-  /** Returns the latest time at which a sent request can have arrived. */
+  /** Returns the latest possible arrival time of a sent request. */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, allowedDelayMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
@@ -122,15 +120,15 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the sent requests for which a test connection is useful now. It is useful if it is unknown whether a
-   * request has arrived, and a completed handshake would show that.
+   * Returns the sent requests for which a test connection is useful now: it is unknown whether they have arrived, and a
+   * completed handshake would prove it.
    */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
   /**
-   * Returns the next time at which a test connection becomes useful for another request (see `doubtful`). Returns
+   * Returns the time at which a test connection next becomes useful for another request (see `doubtful`). Returns
    * Infinity if there is no such time.
    */
   nextDoubtMs(nowMs: number): number {
@@ -139,8 +137,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity while this time
-   * depends on permitted requests that are not sent yet.
+   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity while this depends
+   * on permitted requests that are not sent yet.
    */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
@@ -152,9 +150,9 @@ export class RateLimiter {
   }
 
   /**
-   * Records that requests to `origin` have arrived by `arrivedByMs`, because a later request, sent at `sentAtMs`, has
-   * arrived. Does not apply to requests that were sent less than `marginBounds.maxMs` before it, because they may
-   * still be on the way.
+   * Records that requests to `origin` arrived by `arrivedByMs`, because a later request, sent at `sentAtMs`, has
+   * arrived. Leaves out requests that were sent less than `marginBounds.maxMs` earlier, because they may still be on
+   * the way.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
@@ -164,8 +162,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which a test connection can show that the request has arrived. Returns Infinity if the
-   * request was not sent, or if its arrival is already known.
+   * Returns the earliest time at which a test connection can prove the arrival of the request. Returns Infinity if the
+   * request was not sent, or if its arrival is already proven.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
@@ -176,8 +174,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which fewer than `starts` requests count against the rate, so that one more may be
-   * sent.
+   * Returns the earliest time at which one more request may be sent, because fewer than `starts` requests count against
+   * the rate.
    */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
@@ -187,24 +185,21 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Returns the time after which a request no longer counts against the request rate. */
+  /** Returns the moment at which a request stops counting against the request rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
 /**
- * Returns the latest time at which a request arrives if neither the network nor the service stalls. Returns Infinity if
- * the request is not sent yet.
+ * Returns the latest arrival time of a request if neither the network nor the service stalls. Returns Infinity if the
+ * request is not sent yet.
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.maxMs;
 }
 
-/**
- * Lowers the latest time at which a request can have arrived to `arrivedByMs`. An earlier time that is already known
- * stays.
- */
+/** Records that a request arrived by `arrivedByMs`. Has no effect if an earlier limit is already known. */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

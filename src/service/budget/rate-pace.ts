@@ -1,4 +1,4 @@
-/** Request rate of this process. An answer with 429 halves the rate, which then rises again in steps (B5, B7). */
+/** Request rate of this process. An answer with 429 halves the rate. Then the rate rises again in steps (B5, B7). */
 
 /** Minimum request rate after answers with 429, as a fraction of the full rate. */
 const slowestFactor = 0.25;
@@ -29,7 +29,7 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
-  /** Full request rate, not reduced after answers with 429. */
+  /** Full request rate. Answers with 429 do not reduce it. */
   get whole(): RequestPace {
     return paceOf(this.requestsPerSecond);
   }
@@ -39,8 +39,8 @@ export class RatePace {
   }
 
   /**
-   * Halves the rate after an answer with 429, and returns true. Returns false without an effect if the request was sent
-   * before the rate was last halved.
+   * Halves the rate after an answer with 429, and returns true. If the request was sent before the rate was last
+   * halved, does nothing and returns false.
    */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
@@ -49,7 +49,7 @@ export class RatePace {
     return true;
   }
 
-  /** Returns the time of the next step that raises the request rate; Infinity at the full rate. */
+  /** Returns the time of the next step that raises the request rate, or Infinity at the full rate. */
   nextStepMs(nowMs: number): number {
     if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
     return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;
@@ -65,8 +65,8 @@ export class RatePace {
 }
 
 /**
- * Returns the number of steps that have been completed between `sinceMs` and `nowMs`. Corrects a rounding error, so
- * that a step that ends exactly at `nowMs` is counted.
+ * Returns the number of completed steps from `sinceMs` to `nowMs`. Corrects rounding errors, so that a step that ends
+ * exactly at `nowMs` is counted.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

@@ -1,17 +1,17 @@
 /**
  * Decides whether an answer with 429 means too many requests or too many search jobs, and applies `Retry-After` (B4,
- * B5). If only the creation of a job is rejected, while other requests have succeeded recently, the user has too many
- * jobs.
+ * B5). If the service rejects only the creation of a job, and other requests have succeeded recently, the user has too
+ * many jobs.
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Maximum age in ms of a successful request that counts as a proof that the request rate is not too high. */
+/** Maximum age in ms of a successful request that proves that the request rate is not too high. */
 const evidenceMs = 15_000;
 /** Maximum wait in ms after `Retry-After`. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum time in ms by which `Retry-After` delays a keep-alive. It is short, because the service cancels a job after
- * 20 s without requests (B4).
+ * Maximum delay in ms of a keep-alive because of `Retry-After`. It is short, because the service cancels a job after 20
+ * s without requests (B4).
  */
 const keepAliveHoldMs = 6_000;
 
@@ -38,8 +38,8 @@ export class Refusals {
   }
 
   /**
-   * Returns the time before which a request of this class must not be sent because of `Retry-After`. A keep-alive is
-   * delayed by at most `keepAliveHoldMs` after its due time `dueMs`.
+   * Returns the earliest time at which `Retry-After` allows a request of this class. A keep-alive is delayed until at
+   * most `keepAliveHoldMs` after its due time `dueMs`.
    */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {

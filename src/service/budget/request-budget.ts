@@ -36,7 +36,7 @@ export interface RequestBudgetOptions {
 /** Fraction of the request rate that is reserved for keep-alives of search jobs (B3, B4). */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
-/** Wait in ms after a failed test connection. */
+/** Pause in ms after a failed test connection. */
 const probeRestMs = 1_000;
 
 export class BudgetFullError extends Error {
@@ -65,14 +65,11 @@ export class RequestBudget {
   #turn = 0;
   #term: Term | undefined;
   /**
-   * Time until which each access key may use only half of its concurrent requests. A former leader may still have
-   * requests in flight, which use the other half (B6).
+   * Until this time, each access key may use only half of its concurrent requests. The other half is left for requests
+   * of a former leader that may still be in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /**
-   * Origins with a running or failed test connection. The value is the time at which the next test connection may be
-   * opened.
-   */
+  /** Earliest time of the next test connection, for origins with a running or failed test connection. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -90,7 +87,7 @@ export class RequestBudget {
     );
   }
 
-  /** Time in ms allowed for the network delay of a request. */
+  /** Allowed network delay of a request in ms. */
   get allowedDelayMs(): number {
     return this.#margin.currentMs;
   }
@@ -100,12 +97,12 @@ export class RequestBudget {
     return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  /** Number of permitted requests that the service may not have finished. */
+  /** Number of permitted requests that the service may still work on. */
   get inFlight(): number {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
 
-  /** Requests per second that are permitted now. The number is lower for a while after an answer with 429. */
+  /** Number of requests per second that are permitted now. It is lower for a while after an answer with 429. */
   get requestsPerSecond(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
     return (starts * 1_000) / periodMs;
@@ -117,7 +114,7 @@ export class RequestBudget {
     return { jobs: this.jobs, acquire: (request) => this.#acquire(queue, request) };
   }
 
-  /** Sets the maximum request rate of this process (B7). Requests that were already sent still count. */
+  /** Sets the maximum request rate of this process (B7). Earlier requests still count against the new rate. */
   setRequestsPerSecond(requestsPerSecond: number): void {
     assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the request rate must be a number above 0');
     this.#pace.requestsPerSecond = requestsPerSecond;
@@ -135,8 +132,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns whether every access key has at most as many requests in flight as its limit allows. After a limit was
-   * lowered, there can be too many for a while.
+   * Returns whether no access key has more requests in flight than its limit. After a limit was lowered, there can be
+   * too many for a while.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
@@ -149,7 +146,7 @@ export class RequestBudget {
     return getOrAdd(this.#queues, accessKeyId, create);
   }
 
-  /** Returns the current term of leadership, or undefined while this process may not send requests (B6). */
+  /** Returns the current term as the leader, or undefined while this process may not send requests (B6). */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;
@@ -226,7 +223,7 @@ export class RequestBudget {
     }
   }
 
-  /** Opens test connections if requests wait for a proof that earlier requests have arrived. */
+  /** Opens test connections if waiting requests need a proof that earlier requests have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -241,8 +238,8 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // The arrival of earlier requests stays unknown after a failed test connection. The next test connection is
-      // opened after a pause.
+      // After a failed test connection, it is still unknown whether earlier requests have arrived. The next test
+      // connection is opened after a pause.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
@@ -258,8 +255,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the request of a class that is sent next. Among keep-alives, this is the one that is due first. In other
-   * classes, the access key is used whose last request of the class is the oldest.
+   * Returns the next request of a class. For keep-alives, this is the request that is due first. For other classes, it
+   * is a request of the access key that has sent no request of this class for the longest time.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -289,8 +286,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the next time at which more requests may become allowed, even if no answer arrives until then. Returns
-   * Infinity if there is no such time.
+   * Returns the next time at which more requests may become allowed even without an answer. Returns Infinity if there
+   * is no such time.
    */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [

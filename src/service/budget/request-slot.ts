@@ -26,10 +26,10 @@ export interface SlotRequest {
   readonly class: RequestClass;
   /** Network path of the request, for test connections. */
   readonly path?: Path | undefined;
-  /** Monotonic time in ms at which the request is due; now by default. */
+  /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;
   /**
-   * Whether the request asks for the status of a search job. If such a request is cancelled, it counts as concurrent
+   * True if the request asks for the status of a search job. If such a request is cancelled, it counts as concurrent
    * for a shorter time than other requests (B2).
    */
   readonly isPoll?: boolean | undefined;
@@ -64,12 +64,12 @@ export type SlotOutcome =
  * ```
  *
  * Call either `release` once, or `started` and later `finished`, each once. Open a connection before you ask for a
- * permission, because other requests wait while a permission is not used (B1).
+ * permission, because other requests wait while a permission is unused (B1).
  */
 export interface Slot {
   /**
-   * Records the start of the request. Must be called right before the request is written. Throws if this process is no
-   * longer the leader (L1). The caller must then call `release` and write nothing.
+   * Records the start of the request. Call it right before the request is written. Throws if this process is no longer
+   * the leader (L1). Then call `release` and write nothing.
    */
   started(lastCheck?: () => void): Departure;
   /** Gives the permission back without a request. */

@@ -8,13 +8,13 @@ export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
   readonly sinceMs: number;
-  /** True if the former leader ended without handing over its leadership. Its requests may still be in flight (B6). */
+  /** True if the former leader did not hand over its leadership. Its requests may still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 
 /** Tells whether this process may send requests to the service. */
 export interface SendRight {
-  /** Returns the current term of leadership, or undefined while this process may not send requests. Must not block. */
+  /** Returns the current term as the leader, or undefined while this process may not send requests. Must not block. */
   current(): Term | undefined;
 }
 
@@ -38,9 +38,7 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/**
- * Permits the write of one request. Throws a `NotLeadingError` if `term` is no longer the current term of leadership.
- */
+/** Permits the write of one request. Throws a `NotLeadingError` if `term` is no longer the current term. */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

@@ -2,7 +2,7 @@
  * Chooses the class of the next request: keep-alives first, then page reads (B3).
  *
  * If both wait, page reads get slightly more than half of the requests, unless the service would soon cancel a search
- * job. A request of any class that has waited longer than `promotedAfterMs` is sent soon.
+ * job. A request of any class that has waited too long (`promotedAfterMs`) is sent soon.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -18,11 +18,11 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 };
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
-/** Waiting time in ms after which a request may be sent before requests of higher priority. */
+/** After this waiting time in ms, a request may be sent before requests with a higher priority. */
 export const promotedAfterMs = 2_000;
 /**
- * Delay in ms after which a late keep-alive is sent before all other requests, because the service cancels a job after
- * 20 s without requests (section 3.1 of docs/service.md).
+ * A keep-alive with this delay in ms is sent before all other requests, because the service cancels a job after 20 s
+ * without requests (section 3.1 of docs/service.md).
  */
 const keepAliveSlackMs = 3_500;
 
@@ -42,8 +42,7 @@ export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
   /**
-   * Number of requests that were sent in the order of their priority since the last request that was sent because it
-   * had waited too long.
+   * Number of requests that were sent by priority since the last request that was sent because it had waited too long.
    */
   #inRank = 0;
   /**
@@ -76,8 +75,8 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request for which `weigh` returns the lowest number. If this number occurs several times, returns the
-   * request whose class has not been chosen for the longest time.
+   * Returns the request for which `weigh` returns the lowest number. If several requests have this number, returns the
+   * request whose class was not chosen for the longest time.
    */
   #min<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let min: H | undefined;

@@ -1,5 +1,5 @@
 /**
- * Decodes answers about collectors (sections 4.6 to 4.9 of docs/service.md). Unknown members are ignored, and `null`
+ * Decodes answers about collectors (sections 4.6 to 4.9 of docs/service.md). Unknown fields are ignored, and `null`
  * counts as missing. Ids are decimal strings.
  */
 import {
@@ -63,8 +63,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Smallest number that is read as a time in milliseconds. Smaller numbers are read as seconds, because this number of
- * seconds lies in the year 5138.
+ * Smallest number that is read as a time in milliseconds. As seconds, it would be in the year 5138, so smaller numbers
+ * are read as seconds.
  */
 const secondsLimit = 100_000_000_000;
 

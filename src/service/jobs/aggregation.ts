@@ -1,4 +1,4 @@
-/** Reads all records of an aggregation. Returns none if the search job has errors (E5). */
+/** Reads all records of an aggregation. Returns no records if the search job has errors (E5). */
 import { crossing } from '../../base/boundary.ts';
 import { uncountedError } from './job-end.ts';
 import type { SearchJob } from './search-job.ts';
@@ -18,7 +18,7 @@ export type Aggregated =
 export type AggregationJob = Pick<SearchJob, 'id' | 'progress' | 'whenFinished' | 'readRecordPage'>;
 
 /**
- * Waits until an aggregation ends, and reads its records. If the search job reported errors, returns the errors
+ * Waits until an aggregation ends, and reads its records. If the search job reported errors, returns these errors
  * instead. Returns undefined if the records are unreliable for another reason.
  * @param onFinished called when the search has finished, before the records are read
  */
@@ -58,14 +58,17 @@ function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
   return errors.length === 0 ? undefined : { kind: 'errors', errors };
 }
 
-/** Returns a field of a record as a whole number; undefined for other values. Ignores the case of the name. */
+/**
+ * Returns a field of a record as a whole number, or undefined if it is not a whole number. Ignores the case of the
+ * name.
+ */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
   const figure = value === '' ? Number.NaN : Number(value);
   return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
 }
 
-/** Returns a field of a record; empty if it is missing. Ignores the case of the name. */
+/** Returns a field of a record, or an empty text if it is missing. Ignores the case of the name. */
 export function textOf(record: ReadonlyMap<string, string>, name: string): string {
   const value = record.get(name);
   if (value !== undefined) return value;

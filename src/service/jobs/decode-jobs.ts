@@ -1,5 +1,5 @@
 /**
- * Decodes answers about search jobs (sections 4.1, 4.2 and 4.4 of docs/service.md). Unknown members are ignored, and
+ * Decodes answers about search jobs (sections 4.1, 4.2 and 4.4 of docs/service.md). Unknown fields are ignored, and
  * `null` counts as missing. `page-scanner.ts` decodes pages of messages.
  */
 import {
@@ -51,7 +51,7 @@ const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
   const state = text(members, 'state', '').trim();
-  // A status without a state is an error, because the job would otherwise seem to run until it expires.
+  // A status without a state is an error. Otherwise, the job would seem to run until it expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }

@@ -16,8 +16,8 @@ const soonestPollMs = 2_000;
 /** Time in ms from a job's creation to its first status request, if the expected duration of the search is unknown. */
 const usualPollMs = 2_500;
 /**
- * Fraction by which the estimated duration of a search is increased. Together with `overshootMs`, it makes it likely
- * that the next progress check finds the search finished.
+ * The estimated duration of a search is increased by this fraction and by `overshootMs`, so that the search has
+ * probably finished at the next progress check.
  */
 const overshootShare = 0.1;
 const overshootMs = 250;
@@ -33,9 +33,9 @@ const shortSearchMs = 10_500;
 export interface SearchProgress {
   /** Time in ms from the job's creation to the request for this status. */
   readonly elapsedMs: number;
-  /** Longest time in ms for which the search can have been running. The exact start of the search is unknown. */
+  /** Longest possible duration of the search so far, in ms. The exact start of the search is unknown. */
   readonly searchingMs: number;
-  /** Ratio of the time range that the search has completed, 0 to 1; undefined if unknown. */
+  /** Completed fraction of the searched time range, from 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
   /** Number of answered status requests of the job so far. */
   readonly statuses: number;
@@ -65,13 +65,13 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 }
 
 /**
- * Time in ms from the last answered request to the second keep-alive, which is sent only if the first keep-alive got no
+ * Time in ms from the last answered request to the second keep-alive. It is sent only if the first keep-alive got no
  * answer.
  */
 export const secondTryMs = 16_000;
 
 /**
- * Returns the time in ms after which a status request without an answer is sent again.
+ * Returns the time in ms to wait for an answer before a status request is sent again.
  * @param tries number of status requests since the last answer
  */
 export function pollTimeoutMs(tries: number): number {

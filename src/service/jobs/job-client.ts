@@ -1,6 +1,6 @@
 /**
- * Sends the requests of one search job (sections 4.2 to 4.5 of docs/service.md). It sends a request only when a caller
- * asks for it, so `search-job.ts` must keep the job alive.
+ * Sends the requests of one search job (sections 4.2 to 4.5 of docs/service.md). It sends only the requests of its
+ * callers, so `search-job.ts` must keep the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -114,7 +114,7 @@ const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
 
 /**
- * Removes the sentences about missing cookies, which the service adds to every warning (sections 2.2 and 10.2 of
+ * Removes the sentences about missing cookies that the service adds to every warning (sections 2.2 and 10.2 of
  * docs/service.md). Returns undefined if no text is left.
  */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
@@ -126,14 +126,14 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum length in characters of a text that `newsOf` removes from a warning. A shorter text could also occur in a new
+ * Minimum length in characters of a text that `newsOf` removes from a warning. A shorter text could occur in a new
  * warning by chance.
  */
 const shortestNotice = 16;
 
 /**
- * Returns the part of a warning that is new. Later warnings of a job repeat `known`, the warning in the answer to the
- * job's creation. This text is removed.
+ * Returns the new part of a warning. Warnings of a job repeat the text `known`, which was the warning in the answer to
+ * the job's creation. This function removes that text.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

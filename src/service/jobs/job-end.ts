@@ -4,8 +4,8 @@ import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
 /**
- * Outcomes after which the search job may still exist. Either the replica that answered does not know the job yet, or
- * the request lacked the cookie of the job.
+ * Outcomes after which the search job may still exist: the replica that answered does not know the job yet, or the
+ * request lacked the job's cookie.
  */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
@@ -33,8 +33,8 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for a lost search job. Its requests got no answer for longer than the service keeps a job without
- * requests (section 3.1 of docs/service.md), so the service has cancelled the job.
+ * Creates the error for a lost search job. The service has cancelled the job, because its requests got no answer for
+ * longer than the service keeps a job without requests (section 3.1 of docs/service.md).
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};

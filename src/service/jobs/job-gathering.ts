@@ -1,6 +1,6 @@
 /**
  * Collects the errors, warnings and histogram of a search job from its statuses. The service returns each error only
- * once, so a lost answer may have contained one (E5, section 2.3 of docs/service.md).
+ * once, so a lost answer may have contained an error (E5, section 2.3 of docs/service.md).
  */
 
 import type { Answer } from '../requests/call.ts';
@@ -27,7 +27,7 @@ export interface JobProgress {
    * without reporting it (E4, section 10.2 of docs/service.md).
    */
   readonly isLimitReached: boolean;
-  /** True if an answer was lost that may have contained an error of the search (E5). */
+  /** True if a status answer was lost. It may have contained an error of the search (E5). */
   readonly hasLostStatus: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
@@ -40,7 +40,7 @@ export class JobGathering {
   readonly #warnings = new Set<string>();
   readonly #histogram = new JobHistogram();
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
-  /** Whether a warning reported the message limit. */
+  /** True if a warning reported the message limit. */
   #isLimitWarned = false;
   /** Send time of the newest answered status request. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -51,7 +51,7 @@ export class JobGathering {
     this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };
   }
 
-  /** Send time of the newest status request whose answer said that the search had not started yet. */
+  /** Send time of the newest status request to which the service answered that the search had not started yet. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
@@ -71,8 +71,8 @@ export class JobGathering {
   }
 
   /**
-   * Adds the answer to a status request. Returns false if a newer request was already answered. In this case, only the
-   * errors, warnings and message counts of the answer are used.
+   * Adds the answer to a status request. If a newer request was already answered, uses only the errors, warnings and
+   * message counts of the answer, and returns false.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
@@ -91,7 +91,7 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning, unless `text` is undefined. `take` adds the warnings of status requests itself. */
+  /** Adds a warning, unless `text` is undefined. `take` itself adds the warnings of status requests. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     addText(this.#warnings, text);
@@ -164,7 +164,7 @@ export class JobHistogram {
 
   /**
    * Returns all buckets. If several statuses contain the same bucket, its count is either the sum or the maximum of
-   * their counts, whichever makes the total closer to `messageCount`.
+   * their counts: the result whose total is closer to `messageCount`.
    */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);

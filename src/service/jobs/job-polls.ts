@@ -1,8 +1,6 @@
 /**
- * Sends the status requests of one search job (B4) at the times that `job-cadence.ts` computes.
- *
- * If an answer is late, the request is sent again. The late answer is still awaited, because it may contain errors of
- * the search (E5).
+ * Sends the status requests of one search job (B4) at the times that `job-cadence.ts` computes. If an answer is late,
+ * the request is sent again. The late answer is still read, because it may contain errors of the search (E5).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -56,7 +54,7 @@ export class JobPolls {
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /** Sets the time of the next progress check. If it is Infinity, only keep-alives are sent. */
+  /** Sets the time of the next progress check. Infinity means that only keep-alives are sent. */
   checkProgressAt(atMs: number): void {
     this.#progressAtMs = atMs;
     this.#plan();
@@ -86,8 +84,8 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // The request budget sends keep-alives before progress checks. A due keep-alive therefore replaces a progress check
-    // that still waits.
+    // The request budget sends keep-alives before progress checks, so a due keep-alive replaces a waiting progress
+    // check.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -126,8 +124,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A request that got a 401 is sent again. A newer request may have been queued in the meantime, and it must stay
-    // queued.
+    // A request that got a 401 is sent again. A newer request may be in the queue by now, and must remain there.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -1,7 +1,7 @@
 /**
  * Reads one page of the results of a search job. The next page begins after the last received row, because pages can be
  * shorter than requested (section 10.3 of docs/service.md). If the receiver pauses too long, the page is cancelled, and
- * the rest of its rows becomes the next page (B3).
+ * the remaining rows are read with the next page (B3).
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -19,7 +19,7 @@ const longestDelayMs = 30_000;
 
 /** Source of result pages, for messages or records. */
 export interface PageSource {
-  /** Requests one page. Resolves to the number of rows in the page when the receiver is ready for more rows. */
+  /** Requests one page. When the receiver is ready for more rows, resolves to the number of rows in the page. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /** Number of rows of the current page that the receiver has accepted so far. */
   readonly given?: () => number;
@@ -34,7 +34,7 @@ export interface PageSource {
 export interface PageRequest {
   /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /** Maximum number of rows on the page, by default `maxPageRows`. */
+  /** Maximum number of rows on the page. Default: `maxPageRows`. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -25,18 +25,19 @@ import { type PageRequest, type PageSource, readPage } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
- * Time in ms without requests after which the service has certainly cancelled a job (section 3.1 of docs/service.md).
+ * After this time in ms without requests, the service has certainly cancelled a job (section 3.1 of docs/service.md).
  */
 export const orphanLifeMs = 30_000;
 /** Maximum time in ms without a valid answer. After this time, the search job counts as lost. */
 const longestSilenceMs = 60_000;
 /**
- * Maximum number of attempts to delete a search job. If all fail, the job expires, because it gets no more requests.
+ * Maximum number of attempts to delete a search job. If all attempts fail, the job expires, because it gets no more
+ * requests.
  */
 const deletionTries = 3;
 /**
- * Maximum number of attempts to delete a new job. Some replicas of the service may not know a new job yet, so more
- * attempts are made than for an older job (section 10.2 of docs/service.md).
+ * Maximum number of attempts to delete a new job. It is larger than for an older job, because some replicas of the
+ * service may not know a new job yet (section 10.2 of docs/service.md).
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
@@ -55,7 +56,7 @@ export interface SearchJobOptions {
 /** Page of messages to read, and the receiver of its rows. */
 export interface MessageReading extends PageRequest {
   readonly receiver: RowReceiver;
-  /** Called after the page, unless it broke off. */
+  /** Called after a complete page. */
   readonly onPage?: (page: MessagePage) => void;
 }
 
@@ -66,7 +67,7 @@ export interface RecordReading extends Omit<PageRequest, 'limit'> {
 
 export class SearchJob {
   /**
-   * Monotonic time in ms of the request that created the job. The service ends a job after eight hours (E13, section
+   * Monotonic time in ms of the request that created the job. The service ends a job eight hours later (E13, section
    * 3.1 of docs/service.md).
    */
   readonly createdAtMs: number;
@@ -75,10 +76,10 @@ export class SearchJob {
   readonly #options: SearchJobOptions;
   readonly #gathering: JobGathering;
   readonly #finished = Promise.withResolvers<JobProgress>();
-  /** Aborted when the job ends. The signal's reason is the error with which all further calls reject. */
+  /** Aborted when the job ends. All further calls reject with the signal's reason. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Monotonic time in ms at which the end of the search became known; undefined until then. */
+  /** Monotonic time in ms at which logfleet learned that the search has ended; undefined until then. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
@@ -131,7 +132,7 @@ export class SearchJob {
   }
 
   /**
-   * Plans the first status request for the expected end of the search.
+   * Plans the first status request at the expected end of the search.
    * @param expectedMs expected time in ms from the job's creation to the end of the search
    */
   expect(expectedMs: number | undefined): void {
@@ -161,8 +162,8 @@ export class SearchJob {
   }
 
   /**
-   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Returns none if the search found no
-   * messages.
+   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Returns no descriptions if the
+   * search found no messages.
    */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
@@ -273,7 +274,7 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
-    // A missing cookie may be a temporary error. The job therefore ends only if no request has been accepted for a long
+    // A missing cookie may be a temporary error. The job ends only if the service has accepted no request for a long
     // time.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
@@ -283,7 +284,9 @@ export class SearchJob {
     this.#finish();
   }
 
-  /** Finishes the search when all earlier status requests have ended, because their answers may contain errors (E5). */
+  /**
+   * Finishes the search after all earlier status requests have ended, because their answers may contain errors (E5).
+   */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)
       this.#finished.resolve(this.progress);

@@ -1,6 +1,7 @@
 /**
- * Opens search jobs within the limits of the service (B4, B5). If the answer to a creation is lost, the service may
- * have created a job whose id is unknown. This job counts as active until the service has certainly ended it.
+ * Opens search jobs within the limits of the service (B4, B5). If the answer to the creation of a job is lost, the
+ * service may have created a job with an unknown id. This job counts as active until the service has certainly ended
+ * it.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
@@ -27,7 +28,7 @@ export interface OpenOptions {
   readonly onProgress?: (progress: JobProgress) => void;
 }
 
-/** Time in ms without search jobs after which `whenUnused` resolves. */
+/** After this time in ms without search jobs, `whenUnused` resolves. */
 const lingerMs = 10_000;
 
 export class SearchJobs {

@@ -18,13 +18,13 @@ export interface JobOrder {
    */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Time zone for functions of the query, `UTC` by default. */
+  /** Time zone for functions of the query. Default: `UTC`. */
   readonly timeZone?: string;
   /** True to search by receipt time (`_receipttime`) instead of message time (`_messagetime`). */
   readonly byReceiptTime?: boolean;
   /** `AutoParse` extracts the fields of JSON messages. Default: `Manual`. */
   readonly autoParsingMode?: 'AutoParse' | 'Manual';
-  /** Whether an aggregation also keeps the raw messages. */
+  /** True if an aggregation also returns the raw messages. */
   readonly requiresRawMessages?: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface JobStatus {
 }
 
 export interface StatusOptions extends CallOptions {
-  /** Monotonic time in ms at which the status request is due (B4); now by default. */
+  /** Monotonic time in ms at which the status request is due (B4). Default: now. */
   readonly dueMs?: number;
   /** True for a request that only checks progress. Other requests may be sent before it. */
   readonly isProgressCheck?: boolean;
@@ -99,9 +99,7 @@ export interface RowReceiver extends RowSink {
   drained?(): Promise<void> | undefined;
 }
 
-/**
- * Page of messages (section 2.5 of docs/service.md) without its rows. The receiver got the rows while the page arrived.
- */
+/** Page of messages (section 2.5 of docs/service.md) without its rows. The receiver has already received the rows. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -141,16 +139,16 @@ export interface OpenJob {
    */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
   /**
-   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, the job counts as deleted.
-   * A very new job is an exception, because some replicas may not know it yet.
+   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, the job counts as deleted,
+   * unless it is so new that some replicas may not know it yet.
    */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
 export interface SearchService {
   /**
-   * Creates a search job (section 4.1 of docs/service.md). Not repeated after a lost answer, because the created job
-   * cannot be found.
+   * Creates a search job (section 4.1 of docs/service.md). After a lost answer, this request is not repeated, because
+   * the created job cannot be found.
    */
   createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>>;
 }

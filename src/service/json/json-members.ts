@@ -1,4 +1,7 @@
-/** Reads the members of a JSON document from the service. `null` counts as missing. A wrong type is a `DecodeError`. */
+/**
+ * Reads the fields of a JSON document from the service. `null` counts as missing. A value of the wrong type causes a
+ * `DecodeError`.
+ */
 
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
@@ -48,10 +51,10 @@ export function optionalArray(members: Members, name: string): readonly unknown[
   return value === undefined || value === null ? [] : arrayIn(members, name);
 }
 
-/** Reads a member of a JSON object. Throws a `DecodeError` if its value is invalid. */
+/** Reads a field of a JSON object. Throws a `DecodeError` if its value is invalid. */
 type Read<T> = (members: Members, name: string, path: string) => T;
 
-/** Returns a function that reads a required member. `convert` returns undefined for an invalid value. */
+/** Returns a function that reads a required field. `convert` returns undefined for an invalid value. */
 function required<T>(expected: string, convert: (value: unknown) => T | undefined): Read<T> {
   return (members, name, path) => {
     const value = convert(members[name]);
@@ -60,7 +63,7 @@ function required<T>(expected: string, convert: (value: unknown) => T | undefine
   };
 }
 
-/** Returns a function that reads an optional member. */
+/** Returns a function that reads an optional field. */
 function optional<T>(read: Read<T>): Read<T | undefined> {
   return (members, name, path) =>
     members[name] === undefined || members[name] === null ? undefined : read(members, name, path);

@@ -7,7 +7,7 @@
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** Reads a part of a document, and returns `T`. Yields at the end of each chunk. */
+/** Reads a part of a document, and returns a value of the type `T`. Yields at the end of each chunk. */
 export type Reading<T> = Generator<void, T, void>;
 
 /** Types of JSON values, with their names in error messages. */
@@ -25,7 +25,7 @@ export type JsonKind = keyof typeof kindNames;
 /** Creates the error for an invalid byte. `offset` counts from the start of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Syntax of objects, or of arrays: the byte that ends them, and what may come next, for error messages. */
+/** Syntax of objects, or of arrays: the byte that ends them, and what may follow, for error messages. */
 interface Form {
   readonly end: number;
   readonly first: string;
@@ -53,24 +53,24 @@ export class JsonReader {
   end = 0;
   /** Index of the first byte of the last name or value. */
   start = 0;
-  /** Whether the last name or string has an escape. */
+  /** True if the last name or string has an escape. */
   hasEscape = false;
   /** Index of the first byte that must stay in memory until the next chunk arrives, or -1. */
   kept = -1;
   /** Description of what may come next, for error messages. */
   expected = 'a value';
-  /** Whether the whole document was read. */
+  /** True if the whole document was read. */
   isDone = false;
 
   readonly #maxDepth: number;
   readonly #complain: Complain;
-  /** For each open object and array: 1 for an object. */
+  /** One byte for each open object and array: 1 for an object, otherwise 0. */
   readonly #isObject: Uint8Array;
   /** Number of open objects and arrays. */
   #depth = 0;
-  /** Whether no member or item of the innermost object or array was read. */
+  /** True if no field or item of the innermost object or array was read yet. */
   #isFirst = false;
-  /** Whether the last name's colon was not read yet. */
+  /** True if the colon after the last name was not read yet. */
   #isAfterName = false;
   /** Offset in the document of the byte `bytes[0]`. */
   #base = 0;
@@ -123,7 +123,7 @@ export class JsonReader {
   /**
    * Reads the next name of the innermost object, or moves to the next item of the innermost array. Returns false after
    * the end of the object or array.
-   * @param keeps whether to set `kept` to the beginning of the name
+   * @param keeps true to set `kept` to the beginning of the name
    */
   *next(keeps = false): Reading<boolean> {
     const isObject = this.#isObject[this.#depth - 1] === 1;
@@ -155,7 +155,7 @@ export class JsonReader {
 
   /**
    * Reads a value, after the colon if it belongs to a name. Reads only the first byte of an object or array.
-   * @param keeps whether to set `kept` to the beginning of the value
+   * @param keeps true to set `kept` to the beginning of the value
    */
   *value(keeps = false): Reading<JsonKind> {
     if (this.#isAfterName) {
@@ -206,8 +206,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues in the object that begins at index `start`, after members that `row-finder.ts` has read instead of this
-   * reader. `at` is the index after these members.
+   * Continues in the object that begins at index `start`, after the fields that `row-finder.ts` has read instead of
+   * this reader. `at` is the index after these fields.
    */
   continueObject(start: number, at: number): void {
     this.at = at;
@@ -309,7 +309,7 @@ export class JsonReader {
     return this.at < this.end;
   }
 
-  /** Returns the next byte, and does not move. */
+  /** Returns the next byte without moving. */
   *#byte(): Reading<number> {
     while (this.at === this.end) yield;
     return this.bytes[this.at] as number;

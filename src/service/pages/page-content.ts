@@ -2,7 +2,7 @@
  * Reads a page of messages (section 2.5 of docs/service.md): its rows, a warning, and descriptions of fields. Rows are
  * passed on as their original bytes.
  *
- * Unknown members are skipped. A page must contain `messages` exactly once, and each message must contain `map` exactly
+ * Unknown fields are skipped. A page must contain `messages` exactly once, and each message must contain `map` exactly
  * once, because rows that were already passed on cannot be replaced.
  */
 import { DecodeError } from '../json/json-members.ts';
@@ -25,7 +25,7 @@ export class PageContent {
   readonly #finder = new RowFinder(this.#fieldsOfRow);
   /** Part of the page that is being read, for error messages. An element is an item of `messages`. */
   #place: 'the page' | 'warning' | 'fields' | 'messages' | 'element' | 'map' = 'the page';
-  /** Whether the row of the current element was passed on. */
+  /** True if the row of the current element was passed on. */
   #hasMap = false;
 
   /** @param maxRowBytes maximum size in bytes of a row or any other text on a page */
@@ -96,7 +96,7 @@ export class PageContent {
     }
   }
 
-  /** Reads the row of an element. Also reads the next rows while `row-finder.ts` can read them. */
+  /** Reads the row of an element, and the next rows that `row-finder.ts` can read. */
   *#map(): Reading<void> {
     const reader = this.#reader;
     this.#place = 'map';
@@ -116,7 +116,7 @@ export class PageContent {
     this.#place = 'element';
   }
 
-  /** Passes on rows while `row-finder.ts` can read them, because it is faster than the JSON reader. */
+  /** Passes on the rows that `row-finder.ts` can read, because it is faster than the JSON reader. */
   #findRows(): void {
     const reader = this.#reader;
     for (let { at } = reader; ; at = reader.kept + 1) {
@@ -128,7 +128,7 @@ export class PageContent {
     reader.continueObject(reader.kept, this.#finder.stoppedAt);
   }
 
-  /** Begins the row at index `start`. Its bytes stay in memory until its end. */
+  /** Begins the row at index `start`. Its bytes are kept in memory until its end. */
   #beginRow(start: number): void {
     this.#reader.kept = start;
     this.#fieldsOfRow.begin();

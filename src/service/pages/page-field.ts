@@ -5,11 +5,11 @@ export interface PageField {
   readonly name: string;
   /** Type of the field, such as `long`, `int` or `string`. */
   readonly fieldType: string | undefined;
-  /** Whether an aggregation groups by this field. */
+  /** True if an aggregation groups by this field. */
   readonly keyField: boolean;
 }
 
-/** Decodes the descriptions of fields. Returns none if the value is `null` or missing. */
+/** Decodes the descriptions of fields. Returns an empty list if the value is `null` or missing. */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

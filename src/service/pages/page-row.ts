@@ -1,8 +1,6 @@
 /**
- * One row of a page of messages (section 2.5 of docs/service.md). The bytes of the row stay unchanged.
- *
- * The service may write field names in upper or lower case, and writes all values as strings. A row without a valid
- * time or id is an error (E9).
+ * One row of a page of messages (section 2.5 of docs/service.md) with its original bytes. The service may write field
+ * names in upper or lower case, and writes all values as strings. A row without a valid time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
 import type { JsonKind } from '../json/json-reader.ts';
@@ -43,8 +41,7 @@ export class FieldValue {
   }
 
   /**
-   * Sets the type and the position of the field's value. For an object or array, the position is that of its first
-   * byte.
+   * Sets the type and the position of the field's value. The position of an object or array is that of its first byte.
    */
   set(kind: JsonKind, start: number, end: number): void {
     this.kind = kind;
@@ -52,13 +49,16 @@ export class FieldValue {
     this.end = end;
   }
 
-  /** Whether the field is absent, `null` or `""`. */
+  /** True if the field is absent, `null` or `""`. */
   get isAbsent(): boolean {
     const isEmpty = this.kind === 'string' && this.end - this.start === 2;
     return isEmpty || this.kind === 'null' || this.kind === undefined;
   }
 
-  /** Returns the text of a JSON string, or the digits of a JSON number. Returns undefined for other values. The text must be ASCII. */
+  /**
+   * Returns the text of a JSON string or the digits of a JSON number, which must be ASCII. Returns undefined for other
+   * values.
+   */
   text(bytes: Buffer, row: number): string | undefined {
     const value = bytes.toString('latin1', row + this.start, row + this.end);
     if (this.kind === 'number') return value;
@@ -163,9 +163,7 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
 /** Maximum number of digits that are read as a number, because doubles are exact up to 15 digits. */
 const maxDigits = 15;
 
-/**
- * Returns the number in the bytes, or -1 if not all bytes are digits. Does not create a string, because that is slower.
- */
+/** Returns the number in the bytes, or -1 if not all bytes are digits. For speed, it creates no string. */
 function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;
   let number = 0;

@@ -1,6 +1,6 @@
 /**
  * Reads a page of messages (section 2.5 of docs/service.md) while it arrives, and passes on each row as its original
- * bytes. Only an incomplete row stays in memory. Rows before an error are valid.
+ * bytes. Only an incomplete row is kept in memory. Rows before an error are valid.
  */
 import { JsonReader, type Reading } from '../json/json-reader.ts';
 import { PageContent } from './page-content.ts';
@@ -51,7 +51,7 @@ export class PageScanner {
     this.#reading = this.#content.read();
   }
 
-  /** Number of rows that `sink` has received. After an error, request the rows that follow them in another page. */
+  /** Number of rows that `sink` has received. After an error, request the following rows with another page. */
   get rows(): number {
     return this.#content.rows;
   }

@@ -1,7 +1,6 @@
 /**
- * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other members.
- * Most rows have the same names as the row before. Names are therefore not parsed again, but only compared with the
- * earlier names.
+ * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other fields.
+ * Most rows have the same names as the row before, so names are only compared with the earlier names, not parsed again.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import type { FieldValue, RowFields } from './page-row.ts';
@@ -15,20 +14,17 @@ const maxMembers = 128;
 const maxNameBytes = 128;
 
 export class RowFinder {
-  /** Index at which `find` stopped in a row: after the last member that it has read. */
+  /** Index at which `find` stopped in a row: after the last field that it has read. */
   stoppedAt = 0;
   readonly #fields: RowFields;
-  /** For each member of a row: the bytes before its value in an earlier row, such as `,"name":"`. */
+  /** Bytes before the value of each field in an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
-  /** Length in bytes of each text in `#names`; 0 for none. */
+  /** Length in bytes of each text in `#names`, or 0 for no text. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /**
-   * For each member of a row: the field that `RowFields` decodes from it, such as the id. The value is undefined for
-   * all other members.
-   */
+  /** Value that `RowFields` decodes from each field of a row, such as the id. Undefined for all other fields. */
   readonly #named: (FieldValue | undefined)[] = [];
-  /** Index of the member after the one at which `find` stopped. */
+  /** Index of the field after the field at which `find` stopped. */
   #nextMember = 0;
 
   constructor(fields: RowFields) {
@@ -39,8 +35,8 @@ export class RowFinder {
    * Finds the known fields of the row that begins at `row`, and returns the index after the row. `from` is the
    * index of the first byte of the row that was not read yet. `view` must cover the same bytes as `bytes`.
    *
-   * Returns -1 at a member that has an unusual form or continues after `end`. The JSON reader must then read this
-   * member, from the index `stoppedAt` on.
+   * Returns -1 at a field that has an unusual form or continues after `end`. Then the JSON reader must read this field,
+   * which begins at `stoppedAt`.
    */
   find(bytes: Buffer, view: DataView, row: number, from: number, end: number): number {
     const nameView = this.#nameView;
@@ -65,8 +61,8 @@ export class RowFinder {
   }
 
   /**
-   * Stores the name of a row's member for later rows. Returns the index at which the text of the member's value begins,
-   * or -1 if the value is not a string.
+   * Stores the name of a row's field for later rows. Returns the start of the text of the field's value, or -1 if the
+   * value is not a string.
    */
   #learnName(bytes: Buffer, view: DataView, member: number, at: number, end: number): number {
     const name = member === 0 ? at : at + 1;

@@ -1,13 +1,13 @@
 /**
  * Passes the body of an answer to its receiver while the body arrives. Cancels the request if the answer begins too
- * late, if the next chunk takes too long, or if the receiver pauses too long (B3).
+ * late, the next chunk takes too long, or the receiver pauses too long (B3).
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
-/** Maximum time in ms from the write of the request to the head of the answer. */
+/** Maximum time in ms from the write of the request to the arrival of the answer's head. */
 const headMs = 30_000;
 /** Maximum time in ms between two chunks of the body. */
 const silenceMs = 10_000;
@@ -40,14 +40,11 @@ export class AnswerStream<T> implements BodyReceiver {
   readonly #giveUp: AbortController;
   readonly #reading: Streaming<T>;
   readonly #onHead: (head: ResponseHead) => void;
-  /** HTTP status; undefined before the head of the answer. */
+  /** HTTP status; undefined until the head of the answer arrives. */
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /**
-   * Time since which the next chunk is awaited. It is the arrival of the last chunk or the end of the last pause,
-   * whichever is later.
-   */
+  /** Start of the wait for the next chunk: the arrival of the last chunk, or the end of a later pause. */
   #movedAtMs = 0;
   /** Number of pending promises that pause the answer. */
   #waits = 0;

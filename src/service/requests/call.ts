@@ -7,7 +7,7 @@ import type { Operation } from './operation.ts';
 /** Options with which callers send a request. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called right before each write of the request. If it throws, the request is not sent. */
+  /** Called right before each write of the request. If this function throws, the request is not sent. */
   readonly beforeSend?: (() => void) | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Call extends CallOptions {
   readonly path: string;
   /** Body of the request as JSON text. */
   readonly body?: string;
-  /** Called after a failed request if the service may have carried out the request nevertheless. */
+  /** Called after a failed request that the service may have carried out nevertheless. */
   readonly mayHaveActed?: (() => void) | undefined;
   /** Class of the request. Default: the class of the operation. */
   readonly requestClass?: RequestClass | undefined;

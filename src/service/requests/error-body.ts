@@ -1,6 +1,6 @@
 /**
  * Reads the body of an error answer (chapter 7 of docs/service.md). The body is JSON with `code` or `errors`, an HTML
- * page of a proxy, or empty.
+ * page of a proxy, or an empty text.
  */
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { normalizeServiceCode } from './service-code.ts';

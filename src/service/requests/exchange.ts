@@ -33,9 +33,9 @@ import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
-/** Time in ms after which an unanswered status request may be cancelled for a keep-alive (B4). */
+/** After this time in ms, an unanswered status request may be cancelled for a keep-alive (B4). */
 const pollTimeoutMs = 2_000;
-/** Outcomes of requests that were never sent. These outcomes say nothing about the service. */
+/** Outcomes of requests that were never sent. They tell nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Address, credentials and request budget for requests to the service. */
@@ -46,7 +46,7 @@ export interface ServiceSettings {
   /** Hosts to which redirects may lead, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names by which messages to users call the settings. By default, these are the keys of a Secret. */
+  /** Names of the settings in messages to users. Default: the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -124,7 +124,7 @@ export class Exchange {
     }
   }
 
-  /** Returns whether a failed call is performed again immediately. */
+  /** Returns whether to repeat a failed call immediately. */
   #isRepeated(call: Call, error: unknown, timesSeen: Map<Outcome, number>): boolean {
     if (!(error instanceof ServiceError)) return false;
     const { outcome } = error;
@@ -240,7 +240,7 @@ export class Exchange {
     let sentAtMs: number | undefined;
     const onHead = (head: ResponseHead) => {
       slot.heard(head.headAtMs);
-      // The cookies are stored first, because reading the body may fail.
+      // Stores the cookies first, because reading the body may fail.
       session?.cookies.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);

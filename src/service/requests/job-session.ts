@@ -1,7 +1,7 @@
 /**
  * Stores the address, the cookies (section 5.3 of docs/service.md) and the times of one search job. All requests of the
- * job go to the address that created it. After a permanent redirect, they go to the new address if the service there
- * knows the job.
+ * job go to the address at which it was created. After a permanent redirect, they go to the new address if the service
+ * there knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
@@ -31,7 +31,7 @@ export class JobSession {
   }
 
   /**
-   * Records a successful answer from `address`.
+   * Records that `address` has answered successfully.
    * @param forGood true if all redirects to `address` were permanent; later requests then go to `address` directly
    */
   answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
@@ -71,7 +71,7 @@ export class JobCookies {
   readonly #jar = new CookieJar();
   /** Names of stored cookies. */
   readonly #names = new Set<string>();
-  /** Whether any request was sent with cookies. */
+  /** True if any request was sent with cookies. */
   wereSent = false;
 
   constructor(clock: Clock) {
@@ -106,7 +106,7 @@ export class JobCookies {
 const latestMs = 8_640_000_000_000_000;
 
 /**
- * Replaces `Max-Age` with a fixed time, because the cookie library counts `Max-Age` from the last use of the cookie
+ * Replaces `Max-Age` by a fixed time, because the cookie library counts `Max-Age` from the last use of the cookie
  * instead of its arrival.
  */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {

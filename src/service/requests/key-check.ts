@@ -1,11 +1,8 @@
 /**
- * Decides which requests are sent after the service has rejected the access key (401).
- *
- * One request at a time is sent to check the key, and all other requests wait for its answer. If the service rejects
- * the key again, the waiting requests fail with the same error. Otherwise they are all sent.
- *
- * Requests of a running search job never wait, because the service cancels a job that gets no requests (section 3.1 of
- * docs/service.md).
+ * Decides which requests are sent after the service has rejected the access key (401). One request at a time is sent to
+ * check the key, and all other requests wait for its answer. If the service rejects the key again, the waiting requests
+ * fail with the same error. Otherwise, all waiting requests are sent. Requests of a running search job never wait,
+ * because the service cancels a job without requests (section 3.1 of docs/service.md).
  */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Call } from './call.ts';
@@ -15,7 +12,7 @@ import type { ServiceError } from './service-error.ts';
 interface Check {
   readonly call: Call;
   /**
-   * Resolves when the request has ended. The value is its error if the service rejected the key again, and otherwise
+   * Resolves when the request has ended: to its error if the service rejected the key again, and otherwise to
    * undefined.
    */
   readonly result: PromiseWithResolvers<ServiceError | undefined>;
@@ -37,7 +34,7 @@ export class KeyCheck {
   #isRejected = false;
   #check: Check | undefined;
 
-  /** Returns whether the request must wait until another request has shown whether the access key is valid. */
+  /** Returns whether the request must wait until another request has checked the access key. */
   mustWait(call: Call): boolean {
     return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
   }
@@ -54,7 +51,7 @@ export class KeyCheck {
     if (this.#isRejected && !isOfRunningJob(call)) this.#begin(call);
   }
 
-  /** Records an answer that does not reject the key. All waiting requests are then sent. */
+  /** Records an answer that does not reject the key. Then all waiting requests are sent. */
   accepted(): void {
     this.#isRejected = false;
     this.#end(undefined);
@@ -72,8 +69,8 @@ export class KeyCheck {
   }
 
   /**
-   * Records that a request got no answer. If it checked the key, nothing is known about the key, so all waiting requests
-   * are sent.
+   * Records that a request got no answer. If this request checked the key, the key may be valid, so all waiting
+   * requests are sent.
    */
   unanswered(call: Call): void {
     if (this.#check?.call === call) this.accepted();

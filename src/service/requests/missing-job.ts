@@ -1,52 +1,49 @@
 /**
- * Finds out why the service does not know a search job (section 7.3 of docs/service.md): a replica does not know it
- * yet, a cookie is missing, or the job was deleted or cancelled.
+ * Finds out why the service does not know a search job (section 7.3 of docs/service.md): a replica does not know the
+ * job yet, a cookie is missing, or the job was deleted or cancelled.
  */
 import { hourMs } from '../../base/time-units.ts';
 import type { jobMissings } from './outcome.ts';
 
 /**
- * Time in ms after a job's creation in which some replicas of the service may not know the job (section 10.2 of
+ * For this time in ms after a job's creation, some replicas of the service may not know the job (section 10.2 of
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/**
- * Time in ms after a job's creation in which some replicas of the service may not know the job. Used instead of
- * `replicaGraceMs` if one replica has shown that it knows the job.
- */
+/** Replaces `replicaGraceMs` if an answer has shown that one replica knows the job. */
 const heardReplicaGraceMs = 4_000;
-/** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
+/** After this time in ms without requests, the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
-/** Time in ms after which the service ends every search job (section 3.1 of docs/service.md). */
+/** Maximum duration of a search job in ms. The service then ends the job (section 3.1 of docs/service.md). */
 export const longestQueryMs = 8 * hourMs;
 
-/** Request for which the service reported that the search job does not exist. */
+/** Request to which the service answered that the search job does not exist. */
 export interface NoSuchJob {
   /** Monotonic send time of the request in ms. */
   readonly sentAtMs: number;
-  /** Whether the request was a deletion of the job. */
+  /** True if the request was a deletion of the job. */
   readonly isDeletion: boolean;
-  /** Whether the request had a cookie of the job. */
+  /** True if the request had a cookie of the job. */
   readonly hasCookie: boolean;
-  /** Whether a redirect led the request to another address. */
+  /** True if a redirect sent the request to another address. */
   readonly isAstray: boolean;
 }
 
 /**
- * Request for which the service reported an unknown job, and what logfleet knows about this job. Times are monotonic,
- * in ms.
+ * Request to which the service answered that the search job does not exist, and what logfleet knows about this job.
+ * Times are monotonic, in ms.
  */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
   /**
-   * Send time of the newest request whose answer showed that the service knows the job. The request that created the
-   * job does not count.
+   * Send time of the newest request whose answer showed that the service knows the job, except the request that created
+   * the job.
    */
   readonly heardAtMs: number | undefined;
   /** True if a request to delete the job may already have reached the service. */
   readonly isDeleted: boolean;
-  /** Whether any request of the job had a cookie. */
+  /** True if any request of the job had a cookie. */
   readonly hadCookie: boolean;
 }
 
@@ -60,8 +57,8 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Redirects are checked first, because another service may have answered after a redirect. Its answer does not show
-  // whether the job still exists.
+  // Checks redirects first: after a redirect, another service may have answered, which does not know whether the job
+  // exists.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

@@ -1,7 +1,7 @@
 /**
- * Table of all outcomes of a request. It says whether the service may have acted, how the caller handles the error, and
- * how often the client repeats the request. A request that may have had an effect is never repeated, unless it is a
- * deletion.
+ * Table of all outcomes of a request. For each outcome, it contains whether the service may have acted, how the caller
+ * handles the error, and how often the client repeats the request. A request that may have had an effect is never
+ * repeated, unless it is a deletion.
  */
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
@@ -25,7 +25,9 @@ export const jobMissings = [
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
-  /** The service does not find the job, because the request lacked its cookie (section 5.3 of docs/service.md). */
+  /**
+   * The service does not find the job, because the request lacked the job's cookie (section 5.3 of docs/service.md).
+   */
   'jobCookieMissing',
   /** The service cancelled the job, because no request arrived for too long (section 3.1 of docs/service.md). */
   'jobSilenced',
@@ -50,7 +52,7 @@ export interface Treatment {
 }
 
 /**
- * Effect, handling and repetition of a request that ends with one outcome. `of` contains other values for some
+ * Effect, handling and repetitions of a request with one outcome. `of` contains the values that differ for some
  * operations.
  */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
@@ -94,8 +96,8 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // The client does not repeat the whole request, because some rows of the page may have arrived. The reader of the
-    // page requests the missing rows.
+    // The client does not repeat the request, because some rows of the page may have arrived. The reader of the page
+    // requests the missing rows.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },

@@ -26,8 +26,8 @@ export type Redirect =
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
       /**
-       * Text for the message: the base address that the user can configure instead, or the reason why the redirect is
-       * not followed.
+       * Text for the message: the base address that the user can set instead, or the reason why the redirect is not
+       * followed.
        */
       readonly detail: string;
     };

@@ -5,7 +5,8 @@ import { hourMs } from '../../base/time-units.ts';
 const longestRetryAfterMs = hourMs;
 
 /**
- * Parses a `Retry-After` header. Returns the wait in ms; undefined if it is missing or invalid. `nowMs` is wall time.
+ * Parses a `Retry-After` header. Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is
+ * wall time.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();
@@ -15,7 +16,7 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Math.min(Math.max(0, delayMs), longestRetryAfterMs);
 }
 
-/** Parses an HTTP date. Returns ms since the epoch; undefined if it is missing or invalid. */
+/** Parses an HTTP date. Returns ms since the epoch, or undefined if the date is missing or invalid. */
 export function parseHttpDate(header: string | undefined): number | undefined {
   const dateMs = header === undefined ? Number.NaN : Date.parse(header);
   return Number.isNaN(dateMs) ? undefined : dateMs;

@@ -16,7 +16,10 @@ export type ParsedAddress =
 
 const example = 'write an address like https://api.example.com/api';
 
-/** Parses the address of the service. `problem` does not contain the text, which may be a key pasted by mistake. */
+/**
+ * Parses the address of the service. `problem` does not contain the text, because it may be a key that was pasted by
+ * mistake.
+ */
 export function parseServiceAddress(text: string): ParsedAddress {
   const problem = (what: string, remedy = example): ParsedAddress => ({ kind: 'problem', problem: what, remedy });
   const url = URL.parse(text.trim());

@@ -7,7 +7,7 @@ import { type Operation, operations } from './operation.ts';
 import { type Outcome, treatmentOf } from './outcome.ts';
 import { ServiceError, type ServiceErrorOptions } from './service-error.ts';
 
-/** Facts about a failed request. */
+/** Outcome and details of a failed request. */
 export interface Failure
   extends Pick<ServiceErrorOptions, 'outcome' | 'status' | 'serviceCode' | 'sentAtMs' | 'cause'> {
   /** Address of the failed request, without its query. */
@@ -22,13 +22,13 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** Returns the advice that messages for users contain, by the outcome or the error code of the request. */
+/** Returns the advice for users, by the outcome or the error code of the request. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same answer for too many requests and too many search jobs (section 10.5 of docs/service.md).
   const tooMany = `another client may be using the same user: ${shareRate}`;
   const tooManyOrJobs = `${tooMany}; or the organisation has reached its limit of active search jobs: wait, or end other jobs`;
-  // logfleet writes valid times. If the service rejects one, a proxy may have changed the request.
+  // logfleet sends valid times. If the service rejects a time, a proxy may have changed the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
   const anotherZone = 'the service does not know this time zone: write another time zone, such as UTC or Europe/Berlin';
   return {
@@ -91,7 +91,7 @@ function render(operation: Operation, failure: Failure, names: SettingNames): st
   return `${happened(request, failure, names)}${help ? `; ${help}` : ''}`;
 }
 
-/** Describes how a failed request ended. `request` names the request by method and address. */
+/** Describes how a failed request ended. `request` contains the method and address of the request. */
 function happened(request: string, failure: Failure, { followRedirect }: SettingNames): string {
   const { detail, status, outcome } = failure;
   const inBrackets = detail ? ` (${detail})` : '';

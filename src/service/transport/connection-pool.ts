@@ -9,8 +9,7 @@ import { connectDeadlineMs } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
 /**
- * Maximum number of connections. It is the maximum number of concurrent requests of the service (section 8 of
- * docs/service.md).
+ * Maximum number of connections. It equals the service's limit of concurrent requests (section 8 of docs/service.md).
  */
 const maxConnections = 10;
 
@@ -26,7 +25,7 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Promise that is fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
+  /** Resolves when a connection is opened, returned or lost, or when the pool is closed. */
   #change = Promise.withResolvers<void>();
 
   constructor(options: ConnectionPoolOptions) {
@@ -62,7 +61,10 @@ export class ConnectionPool {
     }
   }
 
-  /** Opens one more connection. If the pool is full, the new connection replaces the one that was unused longest. */
+  /**
+   * Opens one more connection. If the pool is full, the new connection replaces the connection that was unused for the
+   * longest time.
+   */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
     if (this.#connections.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
@@ -91,15 +93,12 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for this connection get its error from `#opening`. If no caller waits, the error must not
+    // Callers that wait for this connection get its error from `#opening`. Without such a caller, the error must not
     // become an unhandled rejection.
     opening.catch(() => {});
   }
 
-  /**
-   * Opens a connection. The caller's signal does not cancel the opening, because requests of other callers can use the
-   * connection.
-   */
+  /** Opens a connection. The caller's signal does not cancel this, because other callers can use the connection. */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>

@@ -1,6 +1,6 @@
 /**
  * TLS connection for one request at a time, with undici's HTTP/1.1 client. It is opened before a request gets
- * permission to be sent (B1), which undici's own pool cannot do. A request is written at most once.
+ * permission to be sent (B1). undici's own pool cannot do this. A request is written at most once.
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -9,7 +9,7 @@ import { ResponseHandler } from './response-handler.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
-/** Time in ms after which an unused connection is closed. */
+/** After this time in ms, an unused connection is closed. */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
@@ -24,7 +24,7 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // The service sends nothing before the first request. If data arrives earlier, the connection cannot be used.
+    // The service sends nothing before the first request. If data arrives before, the connection cannot be used.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {

@@ -1,4 +1,4 @@
-/** Runs an asynchronous operation with a deadline, by the clock that the caller passes. */
+/** Runs an asynchronous operation with a deadline. */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 

@@ -1,8 +1,7 @@
 /**
- * TLS connection that combines records of 16 KB into larger chunks, because passing on each record costs more time than
- * decrypting it.
- *
- * Two buffers alternate: one is filled while the reader uses the other. A chunk is valid until the read after the next.
+ * TLS connection that combines records of 16 KB into larger chunks, because passing on each record takes more time than
+ * decrypting it. Two buffers alternate: one is filled while the reader uses the other. A chunk is valid until the
+ * second read after it.
  */
 import type { OnReadOpts } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -23,7 +22,7 @@ export class GatheringSocket extends Duplex {
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** True if no data is read from the connection until the reader of the stream asks for more. */
+  /** True while no data is read from the connection, until the reader of the stream requests more. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -62,8 +61,8 @@ export class GatheringSocket extends Duplex {
   }
 
   /**
-   * Writes head and body together. Otherwise this process could stop being the leader between the two writes, and would
-   * then have no right to send the body (L1).
+   * Writes head and body together. Otherwise, this process could stop being the leader between the two writes, and must
+   * not send the body then (L1).
    */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);

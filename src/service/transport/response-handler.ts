@@ -31,7 +31,10 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Called right before the write. If it throws, the request is not sent, and the connection stays usable. */
+  /**
+   * Called right before the write. If this function throws, the request is not sent, and the connection can still be
+   * used.
+   */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)
       throw new TransportError('connectionLost', 'the connection broke after the request was written');
@@ -87,8 +90,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici delivers an empty chunk when it resumes. The chunk is ignored, because the answer would otherwise be
-    // paused again.
+    // Ignores the empty chunk that undici delivers when it resumes. Otherwise, the answer would be paused again.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);

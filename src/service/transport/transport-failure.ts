@@ -1,4 +1,4 @@
-/** Error of a request that got no answer. Error codes of sockets, TLS and undici tell the reason. */
+/** Error of a request that got no answer. Error codes of sockets, TLS and undici show the reason. */
 
 /** Reasons why a request got no answer, with their error codes. */
 const codes = {

@@ -20,8 +20,8 @@ export interface TransportRequest {
   /** Cancels the request: `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /**
-   * Called right before the request is written, to allow the write (L1). If it throws, the request is not sent, and
-   * `send` rejects with the error.
+   * Called right before the request is written, to permit the write (L1). If this function throws, the request is not
+   * sent, and `send` rejects with the error.
    */
   readonly beforeWrite: () => Departure;
   /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `answerTooLarge`. */

@@ -7,9 +7,7 @@ import { Dialer, type DialerOptions } from './dialer.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
-/**
- * Maximum number of times that a request changes to another connection, because its connection broke before the write.
- */
+/** Maximum number of times that a request moves to another connection because its connection broke before the write. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
