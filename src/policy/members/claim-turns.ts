@@ -45,7 +45,7 @@ export class ClaimTurns {
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by host name of the service and by policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /** Whether all existing policies are registered. */
+  /** True if all existing policies are registered. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
