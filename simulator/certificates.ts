@@ -30,16 +30,16 @@ export async function certificatesIn(dir: string, nowMs: number): Promise<Certif
 
 function checkWhole(dir: string, [ca, cert, key]: readonly (string | undefined)[], nowMs: number): void {
   if (ca === undefined || cert === undefined || key === undefined) {
-    throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}, and only some are there`);
+    throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}but only some of them exist`);
   }
   if (new X509Certificate(cert).validToDate.getTime() < nowMs)
-    throw unusable(dir, `holds a ${names.cert} that has expired`);
+    throw unusable(dir, `contains a ${names.cert} that has expired`);
 }
 
 function unusable(dir: string, what: string): LogfleetError {
   return new LogfleetError({
     code: 'simulator.tls',
-    message: `${dir} ${what}; add what is missing, or remove the three files to have new ones made`,
+    message: `${dir} ${what}; add the missing files, or remove all three so that new ones are created`,
     handling: { kind: 'stall' },
   });
 }

@@ -7,14 +7,14 @@ export const simulateDescription =
   'Run the log service offline. Prints one line with its addresses and credentials when it is ready.';
 
 export const simulateFlags: readonly Option[] = [
-  new Option('--listen <host:port>', 'address; port 0 takes a free port')
+  new Option('--listen <host:port>', 'address to listen on; port 0 selects a free port')
     .argParser(listenAddress)
     .default({ host: '127.0.0.1', port: 0 } satisfies SimulateOptions['listen'], '127.0.0.1:0'),
-  new Option('--tls-dir <dir>', 'directory of ca.crt, tls.crt and tls.key, which are made if absent'),
+  new Option('--tls-dir <dir>', 'directory with ca.crt, tls.crt and tls.key; created if absent'),
   new Option('--access-id <id>', 'access ID that the service accepts'),
   new Option('--access-key <key>', 'access key that the service accepts'),
   new Option('--scenario <file>', 'YAML file with builds, collectors, log data, limits and faults'),
-  new Option('--collectors <n>', 'size of a mixed fleet, in place of a scenario')
+  new Option('--collectors <n>', 'number of generated collectors, instead of a scenario')
     .argParser(wholeNumber)
     .conflicts('scenario'),
   new Option('--seed <n>', 'random seed').argParser(wholeNumber),

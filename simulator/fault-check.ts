@@ -70,7 +70,7 @@ function subjectProblem(
   if (asked.some((operation) => struck.includes(operation))) return [];
   const advice =
     struck.length === 0
-      ? `, which ${kind} never applies to; leave it out`
+      ? `, and ${kind} never applies to these requests; leave it out`
       : `; write operations among ${struck.join(', ')}, or leave it out`;
   return [{ path: [member], text: `only requests for ${what} have one${advice}` }];
 }

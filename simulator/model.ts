@@ -151,7 +151,7 @@ export class ServiceModel {
     const files = JSON.stringify(scenario.logs?.files);
     if (files !== undefined && files !== JSON.stringify(this.#scenario.logs?.files)) {
       throw new ScenarioError([
-        'logs.files: is read at the start; start with the files that searches are to go through',
+        'logs.files: can be set only at the start of the simulator; restart it with the wanted files',
       ]);
     }
     this.#apply(scenario, nowMs);
@@ -362,7 +362,8 @@ function wrongType(header: string, value: string | undefined): ErrorAnswer {
 }
 
 function unrouted(routing: Routing): ErrorAnswer {
-  if (routing.kind !== 'method') return { status: 404, code: 'notfound', message: 'There is nothing at this path.' };
+  if (routing.kind !== 'method')
+    return { status: 404, code: 'notfound', message: 'The service has no operation with this path.' };
   const headers = { allow: routing.allow };
   return { status: 405, code: 'method.unsupported', message: `This path takes ${routing.allow} only.`, headers };
 }

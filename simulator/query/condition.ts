@@ -19,7 +19,7 @@ type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
 /** Valid numbers, for error messages. */
-const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
+const countableNumber = 'a number below 1.8e308, or an integer with at most 1000 digits';
 const cost = 2;
 
 /** Parses a condition of `where`. `checkField` throws for an unknown field. */

@@ -46,7 +46,7 @@ export interface QueryOptions {
 /** Parses a query. Throws `QueryError` if the query is invalid. */
 export function parseQuery(text: string, { jsonFields = false }: QueryOptions = {}): Query {
   if (text.length > maxCharacters)
-    throw new QueryError(text, maxCharacters, `no query is longer than ${maxCharacters}`);
+    throw new QueryError(text, maxCharacters, `a query can have at most ${maxCharacters} characters`);
   const cursor = new Cursor(text);
   const search = parseSearch(cursor);
   const rows = jsonFields ? new RowStage(withJsonFields(search), [jsonStep]) : new RowStage(search);
@@ -62,13 +62,13 @@ function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | un
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';
   if (records) {
     if (!records.parseOperator(cursor, operator)) {
-      throw cursor.expected(`one of ${recordOperators.join(', ')} behind an aggregation`, start);
+      throw cursor.expected(`one of ${recordOperators.join(', ')} after an aggregation`, start);
     }
     return records;
   }
   const aggregate = asFunctionName(operator);
   if (aggregate !== undefined) return RecordStage.parse(cursor, aggregate, start, (name) => rows.typeOf(name));
-  if (operator === 'sort') throw cursor.error(start, 'sort works on records: write it behind an aggregation');
+  if (operator === 'sort') throw cursor.error(start, 'sort works on records: write it after an aggregation');
   if (!rows.parseOperator(cursor, operator, start)) {
     throw cursor.expected(`one of ${[...rowOperators, ...functionNames].join(', ')}`, start);
   }

@@ -163,7 +163,7 @@ function expectKeys(
 /** Reserves a field name. Throws if the name is already used, regardless of case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
-  if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: name one with "as"`);
+  if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: rename one with "as"`);
   taken.add(lowerName);
 }
 

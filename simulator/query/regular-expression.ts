@@ -52,7 +52,7 @@ export class RegularExpression {
     if (written.length > maxCharacters) throw tooLong(`${maxCharacters} characters`);
     const placeOf = (part: string) => onlyPlaceOf(part, written, start + 1);
     const program = compile(written, (problem, part) => cursor.error(placeOf(part) ?? start, problem));
-    if (program.programSize() > maxSteps) throw tooLong(`${maxSteps} steps with repetitions written out`);
+    if (program.programSize() > maxSteps) throw tooLong(`${maxSteps} steps, counting each repetition`);
     if (program.groupCount() > maxGroups) throw tooLong(`${maxGroups} groups`);
     return new RegularExpression(program, (name) => {
       const bracketAt = placeOf(`<${name}>`);

@@ -215,8 +215,7 @@ export class RowStage {
   }
 
   #refuseName(cursor: Cursor, name: string, offset: number): void {
-    if (messageField(name))
-      throw cursor.error(offset, `messages have a field ${name} of their own: write another name`);
+    if (messageField(name)) throw cursor.error(offset, `messages already have a field ${name}: write another name`);
   }
 }
 

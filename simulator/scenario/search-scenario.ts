@@ -85,7 +85,7 @@ export interface PageScenario {
   /** Whether messages always have the field `_raw`, or only if the request requires it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for the messages behind an aggregation. The service gives this answer if the search job was
+   * Answer to a request for the messages that an aggregation counted. The service gives this answer if the search job was
    * created without `requiresRawMessages`. `refuse`: status 400. `withoutRaw`: messages without the field `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';

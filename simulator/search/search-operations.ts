@@ -88,7 +88,7 @@ export class SearchOperations {
     const { pages } = call.settings.search;
     const { requiresRawMessages } = job.definition;
     if (job.isAggregation && !requiresRawMessages && pages.messagesOfAggregation === 'refuse') {
-      const message = 'The query aggregates, and was made without requiresRawMessages.';
+      const message = 'The query has an aggregation, and the job was created without requiresRawMessages.';
       return refuseSearch(400, 'raw.messages.not.available', message);
     }
     const rawAnyway = !job.isAggregation && pages.rawOfMessages === 'always';
@@ -108,7 +108,11 @@ export class SearchOperations {
     if ('refusal' in asked) return asked;
     const results = job.resultsAt(call.atMs);
     if (!results || !job.isAggregation) {
-      return refuseSearch(400, 'no.records.not.an.aggregation.query', 'The query has no aggregation, and no records.');
+      return refuseSearch(
+        400,
+        'no.records.not.an.aggregation.query',
+        'The query has no aggregation, so it has no records.',
+      );
     }
     const { pages } = call.settings.search;
     const isDone = job.stateAt(call.atMs, call.settings.search) === 'DONE GATHERING RESULTS';

@@ -98,7 +98,7 @@ export class SearchResults {
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
-      ? `The search ended after ${this.#options.scanLimit} messages that it had to look at one by one.`
+      ? `The search ended after ${this.#options.scanLimit} messages, because it had to examine them one by one.`
       : undefined;
   }
 

@@ -25,7 +25,7 @@ const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
 /** Patterns of date-times that the service refuses, each with the reason for the refusal. */
 const foreignForms: readonly [RegExp, string][] = [
-  [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
+  [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: give the zone in timeZone instead'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
 ];
 
@@ -53,7 +53,7 @@ export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local
 function momentOf(atMs: number): WrittenTime {
   if (!Number.isInteger(atMs)) return { kind: 'invalid', reason: 'is not a whole number' };
   if (atMs < 0) return { kind: 'invalid', reason: 'is before 1970' };
-  return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
+  return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is too far from 1970' };
 }
 
 /** Parses a local time. A date that does not exist, such as 30 February, is invalid. */
@@ -64,5 +64,5 @@ function localOf(text: string): WrittenTime {
   }
   const localMs = Date.parse(`${text}Z`);
   const isReal = !Number.isNaN(localMs) && new Date(localMs).toISOString().startsWith(text);
-  return isReal ? { kind: 'local', localMs } : { kind: 'invalid', reason: 'is in no calendar' };
+  return isReal ? { kind: 'local', localMs } : { kind: 'invalid', reason: 'does not exist in the calendar' };
 }

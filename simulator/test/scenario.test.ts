@@ -196,7 +196,7 @@ describe('a fault that can never apply is refused, for example', () => {
     [
       'with collectors for a kind that applies to jobs',
       'faults: {a: {kind: cancelJob, collectors: [web-*]}}',
-      'faults.a.collectors: only requests for tasks have one, which cancelJob never applies to; leave it out',
+      'faults.a.collectors: only requests for tasks have one, and cancelJob never applies to these requests; leave it out',
     ],
     [
       'with queries for operations without one',

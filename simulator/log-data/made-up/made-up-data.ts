@@ -19,7 +19,7 @@ import { TemplateFinder } from './template-finder.ts';
 /** Returns generated log data. The settings must be valid. */
 export function madeUpData(settings: MadeUpSettings): LogData {
   const problems = settingsProblems(settings).map(({ member, text }) => `${member} ${text}`);
-  assert(problems.length === 0, `made-up messages cannot be what their settings say: ${problems.join(', ')}`);
+  assert(problems.length === 0, `the settings of generated messages are invalid: ${problems.join(', ')}`);
   const rows = new MadeUpRows(settings);
   return {
     fields: speltFields(settings.fieldCase),

@@ -162,5 +162,5 @@ class TemplateRow implements MessageRow {
 }
 
 function notRead(name: string): never {
-  assert(false, `${name} is read by what did not say so`);
+  assert(false, `${name} is read, but is not declared in reads`);
 }

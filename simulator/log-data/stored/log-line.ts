@@ -93,7 +93,7 @@ class LineReader {
     if (ids.has(field) && text !== '' && !isLong(text)) {
       return 'is not an id; write a whole number of 64 bits, as in -6917529027641081856';
     }
-    if (counts.has(field) && !/^\d{0,15}$/.test(text)) return 'is no count; write a whole number, as in 120';
+    if (counts.has(field) && !/^\d{0,15}$/.test(text)) return 'is not a count; write a whole number, as in 120';
     this.#given.set(field, text);
     return undefined;
   }

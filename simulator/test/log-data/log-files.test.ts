@@ -200,7 +200,7 @@ describe('a file', () => {
       '1:43: _messageid is not an id; write a whole number of 64 bits, as in -6917529027641081856',
     ],
     ['{"_raw":"a","_messagetime":1,"_sourceid":"x1"}', '1:42: _sourceid is not an id; write'],
-    ['{"_raw":"a","_messagetime":1,"_size":-1}', '1:38: _size is no count; write a whole number, as in 120'],
+    ['{"_raw":"a","_messagetime":1,"_size":-1}', '1:38: _size is not a count; write a whole number, as in 120'],
   ])('%s is refused', (line, problem) => {
     expect(() => dataOf([line])).toThrow(LogFileError);
     expect(() => dataOf([line])).toThrow(`logs/a.ndjson:${problem}`);

@@ -280,9 +280,9 @@ describe('queries', () => {
 
   test('a filter that reads an undeclared field throws', () => {
     const search = () => searched({}, { fromMs, toMs }, { reads: new Set(), matches: (row) => row.messageTimeMs > 0 });
-    expect(search).toThrow('_messagetime is read by what did not say so');
+    expect(search).toThrow('_messagetime is read, but is not declared in reads');
     const field = () =>
       searched({}, { fromMs, toMs }, { reads: new Set(), matches: (row) => row.field('_messageid') === '' });
-    expect(field).toThrow('_messageid is read by what did not say so');
+    expect(field).toThrow('_messageid is read, but is not declared in reads');
   });
 });

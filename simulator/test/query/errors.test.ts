@@ -18,9 +18,9 @@ const search = 'expected a word, a "phrase", field=value, * or (';
 const value = 'expected a value, as prod/* or "two words"';
 const operators =
   'expected one of where, parse regex, json auto, timeslice, fields, limit, avg, count, count_distinct, max, min, sum';
-const recordOperators = 'expected one of where, sort, limit, fields behind an aggregation';
+const recordOperators = 'expected one of where, sort, limit, fields after an aggregation';
 const operand = 'expected the name of a field, a number or a text in quotes';
-const number = 'expected a number below 1.8e308, of 1000 digits at most where it is whole';
+const number = 'expected a number below 1.8e308, or an integer with at most 1000 digits';
 const bareName =
   'expected the name of a field without quotes before "=", as nested.a=*: others are compared behind "|", as | where %"user id" = 7';
 const comparison = 'expected one of =, !=, <, <=, >, >= or matches';
@@ -73,13 +73,13 @@ describe('errors have a position', () => {
     ['* | parse regex "x"', 16, String.raw`1:17: expected a group with a name in it, as (?<user>\w+)`],
     ['* | parse regex "(?<a>.)', 16, '1:17: this quote has no end'],
     ['* | parse regex "(?<a>.)(?<A>.)"', 27, '1:28: there is a group with the name A already'],
-    ['* | parse regex "(?<_raw>.)"', 20, '1:21: messages have a field _raw of their own: write another name'],
+    ['* | parse regex "(?<_raw>.)"', 20, '1:21: messages already have a field _raw: write another name'],
     ['* | json', 8, `1:9: expected "auto", ${end}`],
     ['* | timeslice', 13, `1:14: ${slice}, ${end}`],
     ['* | timeslice 5', 14, `1:15: ${slice}, but found "5"`],
     ['* | timeslice 0m', 14, `1:15: ${slice}, but found "0m"`],
     ['* | timeslice 99999999999w', 14, `1:15: ${slice}, but found "99999999999w"`],
-    ['* | timeslice 1m as _size', 20, '1:21: messages have a field _size of their own: write another name'],
+    ['* | timeslice 1m as _size', 20, '1:21: messages already have a field _size: write another name'],
     ['* | fields', 10, `1:11: expected the name of a field, ${end}`],
     ['* | fields a,', 13, `1:14: expected the name of a field, ${end}`],
     ['* | limit', 9, `1:10: expected a whole number above 0, ${end}`],
@@ -96,14 +96,14 @@ describe('errors have a position', () => {
       14,
       '1:15: parse regex without nodrop may drop messages that limit has counted: write limit after it',
     ],
-    ['* | sort by a', 4, '1:5: sort works on records: write it behind an aggregation'],
+    ['* | sort by a', 4, '1:5: sort works on records: write it after an aggregation'],
     ['* | sum', 7, `1:8: expected "(" and the name of a field, as in sum(_size), ${end}`],
     ['* | sum(*)', 8, '1:9: expected the name of a field, but found "*)"'],
     ['* | sum(a', 9, `1:10: expected ")", ${end}`],
     ['* | count,', 10, `1:11: expected one of avg, count, count_distinct, max, min, sum, ${end}`],
     ['* | count as', 12, `1:13: expected the name of a field, ${end}`],
-    ['* | sum(a), sum(b)', 12, '1:13: records would have two fields _sum: name one with "as"'],
-    ['* | count as a by b, A', 21, '1:22: records would have two fields A: name one with "as"'],
+    ['* | sum(a), sum(b)', 12, '1:13: records would have two fields _sum: rename one with "as"'],
+    ['* | count as a by b, A', 21, '1:22: records would have two fields A: rename one with "as"'],
     ['* | count by', 12, `1:13: expected the name of a field, ${end}`],
     ['* | count a', 10, '1:11: expected "|" or the end of the query, but found "a"'],
     ['* | count | count', 12, `1:13: ${recordOperators}, but found "count"`],
@@ -169,7 +169,7 @@ describe('a query is refused because of too many', () => {
       '* | parse regex "(?<a>x{1000}y)"',
       /^1:17: .* too long: at most 1000 steps/,
     ],
-    ['characters', 'a '.repeat(5_001), /^1:10001: no query is longer than 10000/],
+    ['characters', 'a '.repeat(5_001), /^1:10001: a query can have at most 10000 characters/],
   ])('%s', (_, text, message) => {
     expect(errorOf(text)?.message).toMatch(message);
   });

@@ -104,7 +104,9 @@ test('a search that would examine too many messages is done with its results so 
   const service = new SearchingService({ search: { duration: '0s', scanLimit: 2_000 }, logs }, []);
   const status = service.job({ query: '* | count by _messageid' }).status();
   expect(status).toMatchObject({ state: 'DONE GATHERING RESULTS', messageCount: 2_000, recordCount: 2_000 });
-  expect(status.pendingErrors).toEqual(['The search ended after 2000 messages that it had to look at one by one.']);
+  expect(status.pendingErrors).toEqual([
+    'The search ended after 2000 messages, because it had to examine them one by one.',
+  ]);
   const settled = service.job({ query: 'error | count by _sourceHost' }).status();
   expect(settled).toMatchObject({ state: 'DONE GATHERING RESULTS', pendingErrors: [] });
 });
