@@ -1,6 +1,6 @@
 /** Generated from crds/collector-version-policy.yaml by `make generate`. Edit that file instead. */
 
-/** Desired state of the policy: the target version, the collectors, and how they are upgraded. */
+/** Desired state of the policy: the target version, the collectors, and the settings of their upgrades. */
 export interface CollectorVersionPolicySpec {
   /**
    * Secret with the address and the credentials of the log service, in the namespace of the policy. It needs the keys
@@ -23,7 +23,7 @@ export interface CollectorVersionPolicySpec {
   readonly allowDowngrade: boolean;
   /**
    * Installed collectors that the policy manages. A collector must match all fields of the selector. `{}` matches every
-   * installed collector that the credentials can see. Hosted collectors are never upgraded.
+   * installed collector that the credentials give access to. Hosted collectors are never upgraded.
    */
   readonly selector: CollectorSelector;
   /**
@@ -32,34 +32,33 @@ export interface CollectorVersionPolicySpec {
    */
   readonly exclude?: readonly CollectorSelector[];
   /**
-   * Decides which policy owns a collector that several policies match. The policy with the highest priority wins, then
-   * the oldest policy, then the first by namespace and name. The other policies count the collector as `foreign` and
-   * list it in the condition `Overlapping`.
+   * Decides which policy owns a collector that several policies select: the policy with the highest priority. If their
+   * priorities are equal, the oldest policy owns it, then the first by namespace and name. The other policies count the
+   * collector as `foreign` and list it in the condition `Overlapping`.
    */
   readonly priority: number;
   /**
-   * `Enforce` (default) upgrades collectors. `Observe` upgrades none, and only shows in the status how many collectors
-   * need an upgrade.
+   * `Enforce` (default) upgrades collectors. `Observe` only shows in the status how many collectors need an upgrade.
    */
   readonly mode: 'Enforce' | 'Observe';
   /**
-   * If true, no further upgrade starts. Upgrades in flight end as usual, since the service cannot cancel them. The
+   * If true, no further upgrade starts. Upgrades in flight continue, since the service cannot cancel them. The
    * annotation `logfleet.dev/paused` with the value `true` has the same effect without a change of the spec.
    */
   readonly paused: boolean;
   /**
    * Interval at which logfleet reads the service's collector list while no upgrade is needed, from `10s` to `24h`.
-   * Defaults to `5m`. If the list takes long to read, logfleet reads it less often, so that reading takes at most a
+   * Defaults to `5m`. If the list takes long to read, logfleet reads it less often, so that it reads for at most a
    * tenth of the time.
    */
   readonly resyncInterval: string;
-  /** Stages and order of the upgrades, and the maximum number of upgrades at the same time. */
+  /** Stages and order of the upgrades, and the maximum number of simultaneous upgrades. */
   readonly strategy: Strategy;
   /**
-   * Number of failures that a rollout tolerates, and the reaction to more failures. Failures are upgrades that failed
-   * or timed out, and upgraded collectors that went offline, left the target version or sent too few messages before
-   * the end of their stage. Upgrades that the log service refused are no failures. Without any `maxFailures`, a failed
-   * collector keeps its stage from ending.
+   * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that fails
+   * or times out, or an upgraded collector that goes offline, leaves the target version or sends too few messages
+   * before the end of its stage. An upgrade that the log service refuses is no failure. Without any `maxFailures`, a
+   * failed collector keeps its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
@@ -97,15 +96,15 @@ export interface Target {
   readonly versionPattern?: string;
   /**
    * Minimum time for which the log service must have offered a build before the build becomes the target, from `0s`
-   * (default) to `2160h`. This time begins when the policy first sees the build. Until it is over, the previous target
-   * stays. Only allowed with `channel`.
+   * (default) to `2160h`. This time begins when the policy first sees the build. Until it has passed, the policy keeps
+   * its previous target. Only allowed with `channel`.
    */
   readonly minAge?: string;
 }
 
 /**
  * Installed collectors that the policy manages. A collector must match all fields of the selector. `{}` matches every
- * installed collector that the credentials can see. Hosted collectors are never upgraded.
+ * installed collector that the credentials give access to. Hosted collectors are never upgraded.
  */
 export interface CollectorSelector {
   /**
@@ -114,7 +113,7 @@ export interface CollectorSelector {
    */
   readonly matchNames?: readonly string[];
   /**
-   * Exact values that fields of a collector must have, for example `Linux` for `osName`. Possible fields are `name`,
+   * Exact values of fields that a collector must have, for example `Linux` for `osName`. Possible fields are `name`,
    * `hostName`, `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`,
    * `osArch` and `alive`. Values are strings, so `alive` needs `"true"` or `"false"` in quotes.
    */
@@ -143,10 +142,10 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * How the collector's field is compared with `values`. `In` means that the field equals one of the values, and
-   * `NotIn` that it equals none of them or is missing. `Exists` means that the collector has the field, and
-   * `DoesNotExist` that it lacks the field. The field `collectorVersion` can also be older (`Lt`), not newer (`Lte`),
-   * newer (`Gt`) or not older (`Gte`) than the version in `values`.
+   * Comparison of the collector's field with `values`. `In`: the field equals one of the values. `NotIn`: the field
+   * equals none of the values, or is missing. `Exists`: the collector has the field. `DoesNotExist`: the collector
+   * lacks the field. For the field `collectorVersion`, also `Lt` (older than the version in `values`), `Lte` (not
+   * newer), `Gt` (newer) and `Gte` (not older).
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
@@ -156,7 +155,7 @@ export interface CollectorExpression {
   readonly values?: readonly string[];
 }
 
-/** Stages and order of the upgrades, and the maximum number of upgrades at the same time. */
+/** Stages and order of the upgrades, and the maximum number of simultaneous upgrades. */
 export interface Strategy {
   /**
    * Maximum number of collectors that are upgraded at the same time: a number from 1 to 1000, or a percentage of the
@@ -170,9 +169,9 @@ export interface Strategy {
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
   /**
-   * Stages of a rollout, which run one after another in this order. Each stage chooses its collectors when it starts,
-   * and ends when they run the target version and its soak is over. Collectors that no stage chooses are not upgraded,
-   * and count as `skipped`. Without stages, all collectors are upgraded together.
+   * Stages of a rollout, which run one after another in this order. Each stage chooses its collectors when it starts.
+   * It ends when these collectors run the target version and its soak is over. Collectors that no stage chooses are not
+   * upgraded, and count as `skipped`. Without stages, all collectors are upgraded together.
    */
   readonly stages?: readonly Stage[];
 }
@@ -185,9 +184,9 @@ export interface Stage {
   /** Name of the stage: at most 63 lower-case letters, digits and `-`. */
   readonly name: string;
   /**
-   * Number of collectors in the stage: a number from 1 to 1000000, or a percentage of the collectors that the policy
-   * selects when its first stage starts. A percentage is rounded up, and gives at least 1 collector. Collectors are
-   * chosen by a hash of their id, so each rollout chooses the same collectors if they can be upgraded.
+   * Number of collectors in the stage, from 1 to 1000000, or a percentage of the collectors that the policy selects
+   * when its first stage starts. A percentage is rounded up to at least 1 collector. Collectors are chosen by a hash of
+   * their id, so each rollout chooses the same collectors if they can be upgraded.
    */
   readonly size?: number | string;
   /**
@@ -208,41 +207,41 @@ export interface Stage {
    */
   readonly maxFailures?: number | string;
   /**
-   * Soak of the stage: time that its collectors must run the target version before the next stage starts, from `0s`
-   * (default) to `720h`. Use at least `35m`, because the log service reports a collector that died as alive for another
-   * half hour.
+   * Soak of the stage: time for which its collectors must run the target version before the next stage starts, from
+   * `0s` (default) to `720h`. Use at least `35m`, because the log service reports a dead collector as alive for half an
+   * hour.
    */
   readonly soakDuration: string;
   /**
-   * With `Required`, the stage starts only after a person has approved it. Approve it with the command `logfleet
-   * approve`, or with the annotation `logfleet.dev/approve`. The value of the annotation is `ROLLOUT/STAGE` (id of the
-   * rollout and name of the stage). By default, no approval is needed.
+   * With `Required`, the stage starts only after a person has approved it. By default, no approval is needed. To
+   * approve a stage, run `logfleet approve`, or set the annotation `logfleet.dev/approve` to `ROLLOUT/STAGE` (id of the
+   * rollout and name of the stage).
    */
   readonly approval?: 'Required';
   /**
-   * Check at the end of the soak that the upgraded collectors of the stage still send log messages. A collector that
-   * does not pass the check counts as a failure of the stage.
+   * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. A
+   * collector that sends too few messages counts as a failure of the stage.
    */
   readonly analysis?: StageAnalysis;
 }
 
 /**
- * Check at the end of the soak that the upgraded collectors of the stage still send log messages. A collector that does
- * not pass the check counts as a failure of the stage.
+ * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. A collector
+ * that sends too few messages counts as a failure of the stage.
  */
 export interface StageAnalysis {
   /**
-   * Message analysis: compares the number of messages that the log service received from each collector after its
-   * upgrade with the number before the upgrade. The messages are counted by searches, 3 minutes after the end of the
-   * soak, so the credentials need the permission to search.
+   * Message analysis: it compares how many messages the log service received from each collector before and after its
+   * upgrade. It counts the messages with searches, 3 minutes after the end of the soak, so the credentials need the
+   * permission to search.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
- * Message analysis: compares the number of messages that the log service received from each collector after its upgrade
- * with the number before the upgrade. The messages are counted by searches, 3 minutes after the end of the soak, so the
- * credentials need the permission to search.
+ * Message analysis: it compares how many messages the log service received from each collector before and after its
+ * upgrade. It counts the messages with searches, 3 minutes after the end of the soak, so the credentials need the
+ * permission to search.
  */
 export interface MessageAnalysis {
   /**
@@ -252,9 +251,8 @@ export interface MessageAnalysis {
    */
   readonly minRatio: string;
   /**
-   * Length of the two periods, before and after the upgrade, in which the messages of a collector are counted: from
-   * `5s` to `24h`, and at most `soakDuration`. Defaults to `30m`. The period after the upgrade is the last part of the
-   * soak.
+   * Length of each of the two periods, before and after the upgrade, in which messages are counted: from `5s` to `24h`,
+   * and at most `soakDuration`. Defaults to `30m`. The period after the upgrade is the last part of the soak.
    */
   readonly duration: string;
   /**
@@ -269,36 +267,35 @@ export interface MessageAnalysis {
    */
   readonly minMessages: number;
   /**
-   * Search query for the messages that the message analysis counts, for example `_sourceCategory=prod/*`. Operators are
-   * not allowed. By default, all messages are counted. A narrow query reduces the scanned bytes.
+   * Search query that limits which messages the message analysis counts, for example `_sourceCategory=prod/*`.
+   * Operators are not allowed. By default, all messages are counted. A narrow query reduces the scanned bytes.
    */
   readonly scope?: string;
 }
 
 /**
- * Number of failures that a rollout tolerates, and the reaction to more failures. Failures are upgrades that failed or
- * timed out, and upgraded collectors that went offline, left the target version or sent too few messages before the end
- * of their stage. Upgrades that the log service refused are no failures. Without any `maxFailures`, a failed collector
- * keeps its stage from ending.
+ * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that fails or
+ * times out, or an upgraded collector that goes offline, leaves the target version or sends too few messages before the
+ * end of its stage. An upgrade that the log service refuses is no failure. Without any `maxFailures`, a failed
+ * collector keeps its stage from ending.
  */
 export interface FailurePolicy {
   /**
    * Maximum number of failures that the rollout tolerates: a number from 0 to 1000000, or a percentage of the upgrade
-   * attempts that have ended. A number is checked after each failure, a percentage once `minSamples` attempts have
-   * ended and at the end of each stage. After the rollout is completed, only later attempts count.
+   * attempts that have ended. A number is checked after each failure. A percentage is checked once `minSamples`
+   * attempts have ended, and at the end of each stage. After the rollout is completed, only later attempts count.
    */
   readonly maxFailures?: number | string;
   /**
-   * Number of upgrade attempts that must have ended before a `maxFailures` percentage is checked, from 1 to 1000000.
-   * Defaults to 1. The attempts of the stage or of the whole rollout count. With a low number, a single failure can
-   * already exceed the percentage.
+   * Number of upgrade attempts, from 1 to 1000000, that must have ended before a percentage in `maxFailures` is
+   * checked. Defaults to 1. For `maxFailures` of a stage, the attempts of the stage count, otherwise those of the
+   * rollout. With a low number, a single failure can exceed the percentage.
    */
   readonly minSamples: number;
   /**
    * Reaction to more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade until a person
-   * runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions, but has the effect of
-   * `Pause` once the rollout is completed. `Continue` continues the rollout and reports the failures in the condition
-   * `Ready`.
+   * runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions, but acts like `Pause`
+   * after the rollout is completed. `Continue` continues the rollout and reports the failures in the condition `Ready`.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -324,12 +321,12 @@ export interface MaintenanceWindow {
   /**
    * Times at which the maintenance window opens, as a cron expression with five fields (minute, hour, day of month,
    * month, day of week). If clocks go forward and skip the opening time, the window opens later by the length of the
-   * change. If clocks go back and the opening time occurs twice, the window opens only the first time.
+   * change. If clocks go back and the opening time occurs twice, the window opens only at its first occurrence.
    */
   readonly schedule: string;
   /**
-   * Length of the maintenance window, from `1m` to `168h`, and longer than `spec.maintenance.cutoff`. The window has
-   * this length even if clocks change while it is open.
+   * Length of the maintenance window, from `1m` to `168h`, and longer than `spec.maintenance.cutoff`. A change of
+   * clocks does not change this length.
    */
   readonly duration: string;
   /**
@@ -363,23 +360,20 @@ export interface RetryPolicy {
    */
   readonly limit: number;
   /**
-   * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is longer by `factor`,
-   * up to `cap`.
+   * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is `factor` times as
+   * long, up to `cap`.
    */
   readonly backoff: Backoff;
 }
 
 /**
- * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is longer by `factor`, up
- * to `cap`.
+ * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is `factor` times as long,
+ * up to `cap`.
  */
 export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
   readonly duration: string;
-  /**
-   * Factor, from 1 to 10, by which the wait before a retry of a failed upgrade grows from one retry to the next.
-   * Defaults to 2.
-   */
+  /** Factor, from 1 to 10, by which the wait grows from one retry of a failed upgrade to the next. Defaults to 2. */
   readonly factor: number;
   /**
    * Maximum wait before a retry of a failed upgrade, from `1s` to `24h`, and at least `backoff.duration`. Defaults to
@@ -396,14 +390,14 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Format version of the policy's ledger (stored rollout state). Absent if an older logfleet wrote this status. The
-   * current logfleet cannot read such an old ledger, so it does not continue the rollout.
+   * Format version of the policy's ledger (stored rollout state). Absent if an older version of logfleet wrote this
+   * status. The current version cannot read the ledger of that version, so it does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
-   * Address of the log service, present only while the policy needs no ledger (stored rollout state), for example
-   * before the first upgrade. If logfleet finds no ledger after a restart, this field shows that the policy never had
-   * one, so no ledger was lost.
+   * Address of the log service. Present only while the policy needs no ledger (stored rollout state), for example
+   * before the first upgrade. If logfleet finds no ledger after a restart, this field shows that no ledger was lost,
+   * because the policy never had one.
    */
   readonly noLedgerFor?: string;
   /**
@@ -423,14 +417,14 @@ export interface CollectorVersionPolicyStatus {
   readonly lastHandledReconcileAt?: string;
   /**
    * Version that the collectors must run: `spec.target.version`, or the build that logfleet chose for
-   * `spec.target.channel`. All numbers in the status belong to this version. After a change of `spec.target`, this
+   * `spec.target.channel`. All numbers in the status refer to this version. After a change of `spec.target`, this
    * version and the numbers change together.
    */
   readonly targetVersion?: string;
   /** Short texts that the columns of `kubectl get` show. */
   readonly summary?: Summary;
   /**
-   * Current rollout of the policy. Absent if no collector needs an upgrade, and a person need not decide what to do
+   * Current rollout of the policy. Absent if no collector needs an upgrade, unless a person must decide what to do
    * after a failure.
    */
   readonly rollout?: Rollout;
@@ -440,8 +434,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly stages?: readonly StageStatus[];
   /**
-   * Maintenance window that is open or, if none is open, the next one. Absent if the policy has no maintenance windows,
-   * or if none will open.
+   * Open maintenance window or, if no window is open, the next one. Absent if the policy has no maintenance windows, or
+   * if none will open.
    */
   readonly nextWindow?: NextWindow;
   /**
@@ -449,7 +443,7 @@ export interface CollectorVersionPolicyStatus {
    * `matched`.
    */
   readonly collectors?: CollectorCounts;
-  /** Versions of the matched collectors, most frequent first. */
+  /** Versions that the matched collectors run, most frequent first. */
   readonly versions?: readonly VersionCount[];
   /** Sample of the policy's upgrades: up to 50 upgrades that are running, and the 50 that ended last. */
   readonly tasks?: readonly TaskSample[];
@@ -460,9 +454,9 @@ export interface CollectorVersionPolicyStatus {
   /** Rollouts that have ended, newest first, at most 10. */
   readonly history?: readonly RolloutRecord[];
   /**
-   * Conditions of the policy, in the form that kstatus, Flux and Argo CD read: `Ready`, `Reconciling`, `Stalled`,
-   * `Outage`, `Overlapping` and `OtherOperator`. The message of `Ready` says what the policy does or waits for, and
-   * what a person must do.
+   * Conditions of the policy. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
+   * CD read. `Outage`, `Overlapping` and `OtherOperator` report problems. The message of `Ready` says what the policy
+   * does or waits for, and what a person must do.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -474,15 +468,15 @@ export interface OperatorEntry {
    */
   readonly name: string;
   /**
-   * Time since which the operator manages this policy. An operator that manages several resources together with another
-   * operator writes its earliest time into all of them, so that one operator acts on all of them. The operator with the
-   * earliest time upgrades collectors, and the others wait.
+   * Time since which the operator manages this policy. The operator with the earliest time upgrades collectors, and the
+   * others wait. If two operators share several resources, each writes its earliest time into all of them, so that the
+   * same operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Timestamp with which operators that manage the same policy check whether the others still run. To ask, an operator
-   * writes a newer time into its own `seen`. The other operator answers by copying that time into its `seen`. The entry
-   * of an operator that does not answer within a minute is removed.
+   * Time by which operators that manage the same policy check whether the other operators still run. To ask, an
+   * operator writes a newer time into its own `seen`. To answer, another operator copies this time into its `seen`. If
+   * an operator does not answer within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -499,7 +493,7 @@ export interface Summary {
 }
 
 /**
- * Current rollout of the policy. Absent if no collector needs an upgrade, and a person need not decide what to do after
+ * Current rollout of the policy. Absent if no collector needs an upgrade, unless a person must decide what to do after
  * a failure.
  */
 export interface Rollout {
@@ -510,19 +504,17 @@ export interface Rollout {
   readonly id: string;
   /** Time at which the rollout started. */
   readonly startTime: string;
-  /**
-   * Name of the stage that is running or, between two stages, of the next stage. Absent if the policy has no stages.
-   */
+  /** Name of the running stage or, between two stages, of the next stage. Absent if the policy has no stages. */
   readonly stage?: string;
   /**
    * Estimated time at which the last collector is upgraded, computed from the running soak and the speed of the last 15
-   * minutes. It does not include later soaks, approvals and maintenance windows; `logfleet plan` does. Absent when the
-   * speed is unknown, and while the rollout waits for a person.
+   * minutes. It does not take later soaks, approvals and maintenance windows into account; `logfleet plan` does. Absent
+   * when the speed is unknown, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**
-   * What the rollout waits for before it starts more upgrades, for example `the next maintenance window`. Absent while
-   * upgrades start.
+   * Event for which the rollout waits before it starts more upgrades, for example `the next maintenance window`. Absent
+   * while upgrades start.
    */
   readonly waitingFor?: string;
   /**
@@ -544,9 +536,9 @@ export interface Rollout {
 export interface StoppedRollout {
   /**
    * Reason why the rollout stopped. `RolloutStopped`: too many failures. `RollingBack`: too many failures, so the
-   * upgraded collectors are returned, or have returned, to their former versions. `StageInconclusive`: a stage proved
-   * nothing, because none of its collectors reached the target version, or because the message analysis could judge
-   * none of them. `Aborted`: a person aborted the rollout.
+   * rollout is or was rolled back. `StageInconclusive`: a stage did not test the version, because none of its
+   * collectors reached it, or because the message analysis could judge none of them. `Aborted`: a person aborted the
+   * rollout.
    */
   readonly reason: 'RolloutStopped' | 'RollingBack' | 'StageInconclusive' | 'Aborted';
   /** Time at which the rollout stopped. */
@@ -565,8 +557,8 @@ export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   /**
-   * Time at which a person set the annotation for this action. If the API server does not record this time, it is the
-   * time at which logfleet first saw the annotation.
+   * Time at which a person set the annotation for this action or, if the API server does not record this time, at which
+   * logfleet first saw the annotation.
    */
   readonly time: string;
   /** Name of the stage that an `Approve` action approved. Absent for other actions. */
@@ -583,9 +575,9 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors that the stage chose when it started. If it has not started, number of collectors that it
-   * would choose now. For a last stage without `size` and `selector`, number of collectors that are in no other stage
-   * and that are upgraded or can be upgraded.
+   * Number of collectors that the stage chose when it started or, if it has not started, that it would choose now. A
+   * last stage without `size` and `selector` has all collectors that are in no other stage and that are upgraded or can
+   * be upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
@@ -596,22 +588,22 @@ export interface StageStatus {
    */
   readonly failed: number;
   /**
-   * Number of collectors of the stage that are being upgraded. A collector counts until the service's collector list
-   * shows the result of its upgrade. Absent if the number is 0 or the stage has not started.
+   * Number of collectors of the stage that are being upgraded. A collector is included until the service's collector
+   * list shows the result of its upgrade. Absent if the number is 0 or the stage has not started.
    */
   readonly inProgress?: number;
   /**
-   * Number of failures of the stage, for comparison with `maxFailures`. Failures are failed upgrade attempts, and
-   * upgraded collectors that went offline, left the target version or sent too few messages during the stage. A
+   * Number of failures of the stage, for comparison with `maxFailures`. A failure is a failed upgrade attempt, or an
+   * upgraded collector that went offline, left the target version or sent too few messages during the stage. A
    * successful retry does not reduce the number. Absent if there are no failures.
    */
   readonly failedAttempts?: number;
   /**
-   * State of the stage. `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the start of
-   * the stage, or if the stage has no collectors, approve that it is skipped. `Progressing`: its collectors are being
-   * upgraded. `Soaking`: its collectors run the target version, and the soak or the message analysis is running.
-   * `Failed`: collectors of the stage failed, no `maxFailures` is set, and a person must act. `Completed`: the stage
-   * and its soak have ended. `Stopped`: the rollout stopped in this stage.
+   * State of the stage. `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the stage. If
+   * the stage has no collectors, the approval skips it. `Progressing`: its collectors are being upgraded. `Soaking`:
+   * its collectors run the target version, and the soak or the message analysis is running. `Failed`: collectors of the
+   * stage failed, no `maxFailures` is set, and a person must act. `Completed`: the stage and its soak have ended.
+   * `Stopped`: the rollout stopped in this stage.
    */
   readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
   /** Time at which the stage started. */
@@ -620,21 +612,22 @@ export interface StageStatus {
   readonly soakedUntil?: string;
   /**
    * Message analysis of the stage: comparison of the numbers of messages that its collectors sent before and after the
-   * upgrade. Absent if `spec` sets no message analysis for the stage, and until the soak has started.
+   * upgrade. Absent if `spec` sets no message analysis for the stage, or if the soak has not started.
    */
   readonly analysis?: StageAnalysisStatus;
 }
 
 /**
  * Message analysis of the stage: comparison of the numbers of messages that its collectors sent before and after the
- * upgrade. Absent if `spec` sets no message analysis for the stage, and until the soak has started.
+ * upgrade. Absent if `spec` sets no message analysis for the stage, or if the soak has not started.
  */
 export interface StageAnalysisStatus {
   /**
    * State of the message analysis. `Pending`: the counting period after the upgrade (`result`) has not ended.
    * `Running`: messages are being counted. `Unavailable`: the log service gave no reliable count, and the search is
-   * repeated. `Passed`: no collector sent too few messages. `Failed`: at least one collector did. `Inconclusive`: no
-   * collector could be judged, because all sent few messages before the upgrade, or were upgraded too late.
+   * repeated. `Passed`: no collector sent too few messages. `Failed`: at least one collector sent too few.
+   * `Inconclusive`: no collector could be judged, because all collectors sent too few messages before the upgrade, or
+   * were upgraded too late.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
@@ -645,8 +638,8 @@ export interface StageAnalysisStatus {
    */
   readonly judged?: number;
   /**
-   * Number of collectors that sent too few messages after the upgrade, which means less than `minRatio` of their
-   * messages before the upgrade.
+   * Number of collectors that sent too few messages after the upgrade: less than `minRatio` of their messages before
+   * the upgrade.
    */
   readonly quiet?: number;
   /**
@@ -661,13 +654,13 @@ export interface StageAnalysisStatus {
   /** Period after the upgrade in which the messages of the stage's collectors are counted. */
   readonly result?: AnalysisPeriod;
   /**
-   * Collectors that sent too few messages after the upgrade, at most 10. The collectors whose number of messages has
-   * decreased most, in percent, come first.
+   * Collectors that sent too few messages after the upgrade, at most 10. Collectors that lost the largest percentage of
+   * their messages come first.
    */
   readonly quietest?: readonly QuietMember[];
   /**
-   * Result of the check after a rollback. The check shows whether the collectors in `quietest`, which sent too few
-   * messages, send enough messages again. Absent until a rollback is over.
+   * Result of the check after a rollback, which shows whether the collectors in `quietest` send enough messages again.
+   * Absent until a rollback is over.
    */
   readonly recovery?: RecoveryStatus;
 }
@@ -704,22 +697,22 @@ export interface QuietMember {
 }
 
 /**
- * Result of the check after a rollback. The check shows whether the collectors in `quietest`, which sent too few
- * messages, send enough messages again. Absent until a rollback is over.
+ * Result of the check after a rollback, which shows whether the collectors in `quietest` send enough messages again.
+ * Absent until a rollback is over.
  */
 export interface RecoveryStatus {
   /**
-   * State of the check after a rollback. `Pending` means that the counting period after the rollback has not ended, and
-   * `Running` that messages are being counted. `Unavailable` means that the log service gave no reliable count, so the
-   * search is repeated. `Recovered` means that all collectors in `quietest` that still exist send enough messages.
-   * `StillQuiet` means that at least one of them sends too few.
+   * State of the check after a rollback. `Pending`: the counting period after the rollback has not ended. `Running`:
+   * messages are being counted. `Unavailable`: the log service gave no reliable count, and the search is repeated.
+   * `Recovered`: all collectors in `quietest` that still exist send enough messages again. `StillQuiet`: at least one
+   * of them sends too few.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
   /**
-   * Number of collectors in `quietest` that send enough messages again after the rollback. Enough means at least
-   * `minRatio` of the messages that the collector sent before the upgrade.
+   * Number of collectors in `quietest` that send enough messages again after the rollback: at least `minRatio` of their
+   * messages before the upgrade.
    */
   readonly recovered?: number;
   /** Period after the rollback in which the messages of the collectors in `quietest` are counted. */
@@ -727,8 +720,8 @@ export interface RecoveryStatus {
 }
 
 /**
- * Maintenance window that is open or, if none is open, the next one. Absent if the policy has no maintenance windows,
- * or if none will open.
+ * Open maintenance window or, if no window is open, the next one. Absent if the policy has no maintenance windows, or
+ * if none will open.
  */
 export interface NextWindow {
   /** Time at which the maintenance window opens or opened. */
@@ -752,21 +745,21 @@ export interface CollectorCounts {
   /** Number of collectors that run the target version. */
   readonly updated: number;
   /**
-   * Number of collectors that are being upgraded. A collector counts until the service's collector list shows the
+   * Number of collectors that are being upgraded. A collector is included until the service's collector list shows the
    * result of its upgrade. The number can exceed `strategy.maxInProgress`, because it includes upgrades by other tools
    * and policies, and upgrades that have just ended.
    */
   readonly inProgress: number;
   /**
-   * Number of collectors that wait for an upgrade: for the first attempt, for a retry, or because they left the target
-   * version.
+   * Number of collectors that wait for an upgrade: for their first attempt, for a retry, or because they have left the
+   * target version.
    */
   readonly pending: number;
   /**
    * Number of collectors whose upgrade failed, with all retries exhausted, or that went offline after their upgrade.
    */
   readonly failed: number;
-  /** Number of collectors that are offline, so they cannot be upgraded now. */
+  /** Number of collectors that cannot be upgraded now, because they are offline. */
   readonly offline: number;
   /**
    * Number of collectors that run a newer version than the target, and keep it because `spec.allowDowngrade` is false.
@@ -835,9 +828,8 @@ export interface RolloutRecord {
   readonly completionTime: string;
   /**
    * Result of the rollout. `Completed`: all stages ended. `Superseded`: a new target replaced the rollout before it was
-   * completed. `Stopped`: the rollout was stopped by too many failures or by a stage that proved nothing. `RolledBack`:
-   * after too many failures, its collectors were returned to their former versions. `Aborted`: a person aborted the
-   * rollout.
+   * completed. `Stopped`: too many failures or an inconclusive stage stopped the rollout. `RolledBack`: after too many
+   * failures, its collectors were returned to their former versions. `Aborted`: a person aborted the rollout.
    */
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Number of collectors that ran the target version when the rollout ended. */

@@ -5,21 +5,21 @@ import type { SearchExportSpec } from './search-export.ts';
 export interface SearchExportScheduleSpec {
   /**
    * Cron schedule of five fields (minute, hour, day of month, month, day of week). `0 * * * *` is hourly. Each run
-   * (SearchExport) exports the time range between two consecutive times of the cron schedule. A changed cron schedule
-   * applies to all time for which no run exists yet.
+   * (SearchExport) exports the time between two consecutive times of the cron schedule. A changed cron schedule applies
+   * only to time for which no run exists yet.
    */
   readonly schedule: string;
   /**
-   * IANA time zone, for example `Europe/Berlin`, of the cron schedule, of local times in `startTime` and `endTime`, and
-   * of date functions in the query. Defaults to `UTC`. When clocks are set back, the repeated hour is part of one run,
-   * so this run of an hourly schedule exports two hours.
+   * IANA time zone of the cron schedule, of local times in `startTime` and `endTime`, and of date functions in the
+   * query, for example `Europe/Berlin`. Defaults to `UTC`. When clocks go back, one run of an hourly schedule exports
+   * two hours.
    */
   readonly timeZone: string;
   /**
    * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
-   * past, runs for all time since then are created. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was first created. The first start is stored at the destination, and is the default from then
-   * on, even if the SearchExportSchedule is deleted and created again.
+   * past, the schedule also exports the time since then. Defaults to the latest time of the cron schedule before the
+   * SearchExportSchedule was first created. The first start is stored at the destination. It stays the default, even if
+   * the SearchExportSchedule is deleted and created again.
    */
   readonly startTime?: string;
   /**
@@ -28,8 +28,8 @@ export interface SearchExportScheduleSpec {
    */
   readonly endTime?: string;
   /**
-   * If true, the schedule creates no run. Runs (SearchExports) that exist continue. The annotation
-   * `logfleet.dev/paused` with the value `true` has the same effect as this field. Defaults to false.
+   * If true, the schedule creates no run. Existing runs (SearchExports) continue. The annotation `logfleet.dev/paused`
+   * with the value `true` has the same effect as this field. Defaults to false.
    */
   readonly paused: boolean;
   /**
@@ -39,7 +39,7 @@ export interface SearchExportScheduleSpec {
   readonly maxActive: number;
   /**
    * Order in which runs (SearchExports) for past time are created: `NewestFirst` (default) or `OldestFirst`. The order
-   * matters after a downtime, after a pause, or if `startTime` is in the past. The run that became due last is always
+   * matters after a downtime or a pause, or if `startTime` is in the past. The run with the newest time range is always
    * created first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
@@ -54,15 +54,15 @@ export interface SearchExportScheduleSpec {
    */
   readonly failedRunsHistoryLimit: number;
   /**
-   * Template of the SearchExports that the schedule creates. A change of the template applies only to SearchExports
-   * that are created later.
+   * Template of the SearchExports that the schedule creates. A change of the template applies only to later
+   * SearchExports.
    */
   readonly template: RunTemplate;
 }
 
 /**
- * Template of the SearchExports that the schedule creates. A change of the template applies only to SearchExports that
- * are created later.
+ * Template of the SearchExports that the schedule creates. A change of the template applies only to later
+ * SearchExports.
  */
 export interface RunTemplate {
   /** Labels and annotations of the SearchExports that the schedule creates. */
@@ -122,18 +122,17 @@ export interface SearchExportScheduleStatus {
   /** Start of the first run's time range, in UTC. */
   readonly startTime?: string;
   /**
-   * Time up to which everything since `status.startTime` is exported, without a gap. Equal to `status.startTime` until
+   * Time until which everything since `status.startTime` is exported without a gap. Equal to `status.startTime` until
    * the first run is complete.
    */
   readonly coveredUntil?: string;
   /**
-   * End of the time range of the latest run that is due. It is a time of the cron schedule, not later than
-   * `spec.endTime`.
+   * End of the time range of the latest due run. It is a time of the cron schedule, and not later than `spec.endTime`.
    */
   readonly lastScheduleTime?: string;
   /**
-   * Time at which the next run becomes due: `template.spec.settleDelay` after the end of its time range. Absent if the
-   * schedule has ended.
+   * Time at which the next run becomes due, which is `template.spec.settleDelay` after the end of its time range.
+   * Absent if the schedule has ended.
    */
   readonly nextScheduleTime?: string;
   /** Number of runs (SearchExports) that are due, but not created yet. `1000` means at least 1000. */
@@ -162,15 +161,15 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time since which the operator manages this resource. An operator that manages several resources together with
-   * another operator writes its earliest time into all of them, so that one operator acts on all of them. The operator
-   * with the earliest time acts, and the others wait.
+   * Time since which the operator manages this resource. The operator with the earliest time acts, and the others wait.
+   * If two operators share several resources, each writes its earliest time into all of them, so that the same operator
+   * acts on all of them.
    */
   readonly since: string;
   /**
-   * Timestamp with which operators that manage the same resource check whether the others still run. To ask, an
-   * operator writes a newer time into its own `seen`. The other operator answers by copying that time into its `seen`.
-   * The entry of an operator that does not answer within a minute is removed.
+   * Time by which operators that manage the same resource check whether the other operators still run. To ask, an
+   * operator writes a newer time into its own `seen`. To answer, another operator copies this time into its `seen`. If
+   * an operator does not answer within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -184,7 +183,7 @@ export interface ScheduleSummary {
   /** Number of runs (SearchExports) that failed, and whose time range is still not exported. */
   readonly failedRuns?: number;
   /**
-   * Time up to which everything is exported, equal to `status.coveredUntil`. Absent once everything until
+   * Time until which everything is exported, equal to `status.coveredUntil`. Absent when everything until
    * `spec.endTime` is exported.
    */
   readonly lagSince?: string;

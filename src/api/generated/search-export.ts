@@ -1,6 +1,6 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
 
-/** Settings of the export. They decide which rows it exports, and where and how it writes them. */
+/** Settings that decide which rows the export finds, and where and how it writes them. */
 export interface SearchExportSpec {
   /**
    * Secret with the address and the credentials of the log service, in the namespace of the export. The Secret needs
@@ -15,15 +15,15 @@ export interface SearchExportSpec {
   /**
    * Query in the language of the log service. If all operators work row by row (`where`, `parse`, `fields`, `json` and
    * similar), logfleet splits the time range into several searches, so the query may find any number of rows. Any other
-   * query, such as an aggregation, runs as one search job, which is incomplete if it finds more rows than the service
-   * returns.
+   * query, such as an aggregation, runs as one search job. The export is incomplete if this job finds more rows than
+   * the service returns.
    */
   readonly query: string;
   /**
    * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time of `timeZone`
    * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
-   * quotes (`"1793491200000"`). If `to` is in the future, the export waits and searches each part of the range once the
-   * part is older than `settleDelay`.
+   * quotes (`"1793491200000"`). If `to` is in the future, the export waits, and searches each part of the range when
+   * the part is older than `settleDelay`.
    */
   readonly timeRange: TimeRangeSpec;
   /**
@@ -48,56 +48,53 @@ export interface SearchExportSpec {
   readonly requiresRawMessages?: boolean;
   /**
    * Maximum number of search jobs that the export runs at the same time, from 1 to 30 (default 4). One additional
-   * search job may count rows. Fewer jobs run while other exports use up the request limits of the log service. The
-   * pods of a Kubernetes Job share this number, with at least one search job each. Can be changed while the export
-   * runs.
+   * search job may count rows. While other exports use up the request limits of the log service, fewer jobs run. The
+   * pods of a Kubernetes Job share this number, but each pod may run at least one search job. Can be changed while the
+   * export runs.
    */
   readonly parallelism: number;
   /** Format, compression and folders of the exported files. */
   readonly output: OutputSpec;
   /**
-   * Store or directory to which the export writes its files. Set exactly one field of `destination`, such as `s3` or
-   * `volume`. Each export writes to its own folder, whose path contains the namespace and the name of the export.
+   * Store or directory to which the export writes its files. Set exactly one field, such as `s3` or `volume`. Each
+   * export writes to its own folder, whose path contains the namespace and the name of the export.
    */
   readonly destination: DestinationSpec;
-  /**
-   * Process that runs the export, which is either the operator itself or a Kubernetes Job in the namespace of the
-   * export.
-   */
+  /** Whether the operator itself or a Kubernetes Job runs the export. */
   readonly execution: ExecutionSpec;
   /**
-   * Limits for the rows that the export writes and the bytes that the log service scans. An export that reaches a limit
-   * fails and starts no more searches. Its files are kept, and the export continues when the limit is raised.
+   * Limits for the rows that the export writes, and for the bytes that the log service scans. An export that reaches a
+   * limit fails and starts no more searches. Its files are kept, and it continues when the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
-   * Maximum duration of the export in seconds, including pauses and waits, without a limit by default. The duration is
-   * measured from `status.startTime`, or from the start of the Kubernetes Job if `execution.mode` is `Job`. After that
-   * time the export fails. Its files are kept, and the export continues when the value is raised.
+   * Maximum duration of the export in seconds, including pauses and waits. By default, there is no limit. The duration
+   * begins at `status.startTime` or, if `execution.mode` is `Job`, at the start of the Kubernetes Job. An export that
+   * takes longer fails. Its files are kept, and it continues when the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * Treatment of a part of the time range that repeated searches cannot prove complete. With `Fail` (default), the
-   * export stalls, and its condition shows the expected and the received number of rows. With `Keep`, the received rows
-   * are written, and `status.incomplete` and the export manifest mark this part as incomplete. Rows of a search with
-   * errors are never written.
+   * Treatment of a part of the time range whose rows are not proven complete after repeated searches. With `Fail`
+   * (default), the export stalls, and its condition shows the expected and the received number of rows. With `Keep`,
+   * the received rows are written, and `status.incomplete` and the export manifest mark this part as incomplete. Rows
+   * of a search with errors are never written.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
    * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
-   * times of the messages after all searches. This scans the time range once more. logfleet compares these figures with
-   * the written rows. If a part of the range differs, logfleet searches this part again, up to three times. With
-   * `Count`, logfleet compares only numbers of rows. For most intervals, it compares only the number that the search of
-   * the interval reported. Can be changed until the export manifest is written.
+   * times of all messages after the last search, and logfleet compares these figures with the written rows. If a part
+   * of the range differs, logfleet searches this part again, up to three times. The service scans the time range once
+   * more for a digest. With `Count`, logfleet compares only numbers of rows, usually with the number that each search
+   * reports. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
-   * Minimum age of messages before the export searches for them, from `0s` to `24h` (default `3m`). Messages can arrive
-   * late at the log service, and a search that runs too early would miss them.
+   * Minimum age of a part of the time range before the export searches it, from `0s` to `24h` (default `3m`). Messages
+   * can arrive late at the log service, so an earlier search would miss them.
    */
   readonly settleDelay: string;
   /**
-   * If true, the export starts no further search job, and reads running search jobs to their end. If `execution.mode`
+   * If true, the export starts no further search jobs, but reads running search jobs to their end. If `execution.mode`
    * is `Job`, the Kubernetes Job is deleted, and another Job continues after the pause. The annotation
    * `logfleet.dev/paused` with the value `true` has the same effect as this field. Defaults to false.
    */
@@ -112,22 +109,21 @@ export interface SearchExportSpec {
 /**
  * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time of `timeZone`
  * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
- * quotes (`"1793491200000"`). If `to` is in the future, the export waits and searches each part of the range once the
+ * quotes (`"1793491200000"`). If `to` is in the future, the export waits, and searches each part of the range when the
  * part is older than `settleDelay`.
  */
 export interface TimeRangeSpec {
   /**
    * Start of the time range to export (inclusive), for example `2026-11-01T00:00:00`. If a local time occurs twice
-   * because clocks change, the first occurrence counts. If clocks skip a local time, it is moved forward by the length
-   * of the change.
+   * because clocks change, the first occurrence counts. If clocks skip a local time, the time is moved forward by the
+   * length of the change.
    */
   readonly from: string;
   /** End of the time range to export (exclusive), for example `2026-11-02T00:00:00`. */
   readonly to: string;
   /**
-   * IANA time zone, for example `Europe/Berlin`, of the local times in `from` and `to`, and of date functions in the
-   * query. Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are
-   * milliseconds.
+   * IANA time zone of local times in `from` and `to`, and of date functions in the query, for example `Europe/Berlin`.
+   * Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are milliseconds.
    */
   readonly timeZone?: string;
 }
@@ -161,11 +157,11 @@ export interface OutputSpec {
    */
   readonly maxPartSize: string;
   /**
-   * Whether the data files of each day or hour get a folder of their own. `Day` writes to `data/dt=2026-11-01/` and
-   * `Hour` to `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that
-   * they need. `None` (default) creates no such folders. A row belongs to the day and hour of its `_messagetime` (or
-   * `_receipttime`, if `byReceiptTime` is true) in the time zone of the export. An export has at most 9,000 such
-   * folders.
+   * Period for which data files get a folder of their own. `Day` writes to folders such as `data/dt=2026-11-01/`, and
+   * `Hour` to folders such as `data/dt=2026-11-01/hour=13/`. DuckDB, Athena, Trino and Spark then read only the days
+   * and hours that they need. `None` (default) creates no such folders. The day and hour of a row are those of its
+   * `_messagetime` (or `_receipttime`, if `byReceiptTime` is true) in the time zone of the export. An export has at
+   * most 9,000 such folders.
    */
   readonly partitionBy: 'None' | 'Day' | 'Hour';
   /** Settings of CSV files. Allowed only if `format` is `CSV`. */
@@ -175,16 +171,16 @@ export interface OutputSpec {
 /** Settings of CSV files. Allowed only if `format` is `CSV`. */
 export interface CsvSpec {
   /**
-   * Whether an apostrophe is written before cells that a spreadsheet would run as a formula. These cells begin with
-   * `=`, `+`, `-` or `@` and are not numbers. Set `formulaGuard` to false only if no spreadsheet reads the files.
+   * Whether an apostrophe is written before a cell that a spreadsheet would run as a formula. Such a cell begins with
+   * `=`, `+`, `-` or `@`, and is not a number. Set `formulaGuard` to false only if no spreadsheet reads the files.
    * Defaults to true.
    */
   readonly formulaGuard: boolean;
 }
 
 /**
- * Store or directory to which the export writes its files. Set exactly one field of `destination`, such as `s3` or
- * `volume`. Each export writes to its own folder, whose path contains the namespace and the name of the export.
+ * Store or directory to which the export writes its files. Set exactly one field, such as `s3` or `volume`. Each export
+ * writes to its own folder, whose path contains the namespace and the name of the export.
  */
 export interface DestinationSpec {
   /**
@@ -203,7 +199,7 @@ export interface DestinationSpec {
   readonly gcs?: GcsSpec;
   /**
    * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
-   * execution mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim, and the operator
+   * execution mode `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
    * cannot.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
@@ -214,7 +210,7 @@ export interface DestinationSpec {
  * Cannot be combined with the execution mode `Job`.
  */
 export interface VolumeSpec {
-  /** Name of the volume, the `NAME` in the operator's option `--volume NAME=DIR`. */
+  /** Name of the volume: `NAME` in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
    * Folder in the volume, for example `audit/2026`. The export then writes below `<namespace>/audit/2026/`, and without
@@ -260,7 +256,7 @@ export interface S3Spec {
    */
   readonly storageClass?: string;
   /**
-   * S3 object lock, which protects each object of the export against change and removal for a number of days after its
+   * S3 object lock. It protects each object of the export from change and removal for a number of days after its
    * upload. The bucket must have object lock enabled.
    */
   readonly objectLock?: ObjectLockSpec;
@@ -286,16 +282,16 @@ export interface ServerSideEncryptionSpec {
 }
 
 /**
- * S3 object lock, which protects each object of the export against change and removal for a number of days after its
- * upload. The bucket must have object lock enabled.
+ * S3 object lock. It protects each object of the export from change and removal for a number of days after its upload.
+ * The bucket must have object lock enabled.
  */
 export interface ObjectLockSpec {
   /**
-   * Mode of the S3 object lock. `Governance` lets users with the right `s3:BypassGovernanceRetention` remove the locked
-   * objects. With `Compliance`, no user can remove the objects before the lock ends.
+   * Mode of the S3 object lock. With `Governance`, users with the right `s3:BypassGovernanceRetention` can remove
+   * locked objects. With `Compliance`, no user can remove them before the lock ends.
    */
   readonly mode: 'Governance' | 'Compliance';
-  /** Number of days, from 1 to 36500, for which the S3 object lock protects an object after its upload. */
+  /** Number of days, from 1 to 36500, for which the S3 object lock protects each object after its upload. */
   readonly retainUntilDays: number;
 }
 
@@ -371,7 +367,7 @@ export interface GcsSpec {
 
 /**
  * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
- * execution mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim, and the operator
+ * execution mode `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
  * cannot.
  */
 export interface ClaimSpec {
@@ -384,38 +380,36 @@ export interface ClaimSpec {
   readonly path?: string;
 }
 
-/**
- * Process that runs the export, which is either the operator itself or a Kubernetes Job in the namespace of the export.
- */
+/** Whether the operator itself or a Kubernetes Job runs the export. */
 export interface ExecutionSpec {
   /**
-   * Process that runs the export. `Operator` (default) is the operator itself. `Job` is a Kubernetes Job in the
-   * namespace of the export. It needs an operator that is installed with the component `manifests/export-jobs`. The
-   * mode of an existing export cannot be changed.
+   * `Operator` (default): the operator itself runs the export. `Job`: a Kubernetes Job in the namespace of the export
+   * runs it. For `Job`, the operator must be installed with the component `manifests/export-jobs`. The mode of an
+   * existing export cannot be changed.
    */
   readonly mode: 'Operator' | 'Job';
   /**
-   * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running one and continues
-   * the export; files that are finished are kept. Allowed only if `mode` is `Job`.
+   * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running Job and continues
+   * the export. Finished files are kept. Allowed only if `mode` is `Job`.
    */
   readonly job?: ExportJobSpec;
 }
 
 /**
- * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running one and continues
- * the export; files that are finished are kept. Allowed only if `mode` is `Job`.
+ * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running Job and continues
+ * the export. Finished files are kept. Allowed only if `mode` is `Job`.
  */
 export interface ExportJobSpec {
   /**
-   * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). All exports
-   * of one user of the log service together run at most four pods, because each pod needs a share of the user's request
-   * limits. If fewer shares are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a
-   * query that cannot be split, runs in one pod.
+   * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). Each pod
+   * needs a share of the request limits of a user of the log service. A user has at most four shares. If too few shares
+   * are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query that cannot be
+   * split, runs in one pod.
    */
   readonly workers: number;
   /**
-   * ServiceAccount of the export's pods, for example one whose workload identity may write to the destination. The
-   * ServiceAccount must have the label `logfleet.dev/export-worker` with the value `true`, so that exports cannot use
+   * ServiceAccount of the export's pods, for example a ServiceAccount whose workload identity may write to the
+   * destination. It must have the label `logfleet.dev/export-worker` with the value `true`, so that exports cannot use
    * other identities of the namespace. Without `serviceAccountName`, the pods get the ServiceAccount `default`, which
    * needs no label.
    */
@@ -423,8 +417,8 @@ export interface ExportJobSpec {
   /** Additional settings of the export's pods, such as labels, annotations, node, resources and image pull Secrets. */
   readonly template?: ExportPodTemplate;
   /**
-   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). If a pod
-   * fails again after that, the export stalls. Pods that Kubernetes evicts do not count. If a pod fails because a
+   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). If the last
+   * of these pods also fails, the export stalls. Pods that Kubernetes evicts do not count. If a pod fails because a
    * person must correct something, such as the query, the export stalls immediately.
    */
   readonly backoffLimitPerIndex: number;
@@ -439,10 +433,7 @@ export interface ExportJobSpec {
 export interface ExportPodTemplate {
   /** Labels and annotations that are added to the Kubernetes Job of the export and to its pods. */
   readonly metadata?: ExportPodMetadata;
-  /**
-   * Settings that decide on which node a pod of the export runs, with which resources and priority, and how its image
-   * is pulled.
-   */
+  /** Node, resources, priority and image pull Secrets of the export's pods. */
   readonly spec?: ExportPodSpec;
 }
 
@@ -464,19 +455,13 @@ export interface ExportPodMetadata {
   };
 }
 
-/**
- * Settings that decide on which node a pod of the export runs, with which resources and priority, and how its image is
- * pulled.
- */
+/** Node, resources, priority and image pull Secrets of the export's pods. */
 export interface ExportPodSpec {
   /** Labels that a node must have so that a pod of the export can run on the node. */
   readonly nodeSelector?: {
     readonly [k: string]: string;
   };
-  /**
-   * Tolerations of the export's pods. A pod may run on a node in spite of a taint if one of the tolerations matches the
-   * taint.
-   */
+  /** Tolerations of the export's pods. If a toleration matches the taint of a node, the pods may run on this node. */
   readonly tolerations?: readonly ExportPodToleration[];
   /**
    * Affinity rules of the export's pods, in the same form as in a pod spec. They decide on which nodes and near which
@@ -504,8 +489,8 @@ export interface ExportPodToleration {
    */
   readonly key?: string;
   /**
-   * Way in which the toleration matches a node taint with the same key. `Equal` (default) needs the same value,
-   * `Exists` accepts any value.
+   * How the toleration matches a node taint with the same key. `Equal` (default): the values must be equal. `Exists`:
+   * any value matches.
    */
   readonly operator?: 'Exists' | 'Equal';
   /** Value of the node taint that the export's pods tolerate. Used only if `operator` is `Equal`. */
@@ -531,13 +516,13 @@ export interface ExportPodAffinity {
   readonly nodeAffinity?: {
     readonly [k: string]: unknown;
   };
-  /** Rules about other pods near which the export's pods must or should run, as in a pod spec. */
+  /** Rules about other pods that must or should be near the export's pods, as in a pod spec. */
   readonly podAffinity?: {
     readonly [k: string]: unknown;
   };
   /**
-   * Rules about other pods away from which the export's pods must or should run, such as the other pods of the same
-   * export. They have the form of a pod spec.
+   * Rules about other pods that must or should not be near the export's pods, such as the other pods of the same
+   * export, as in a pod spec.
    */
   readonly podAntiAffinity?: {
     readonly [k: string]: unknown;
@@ -569,19 +554,19 @@ export interface ImagePullSecret {
 }
 
 /**
- * Limits for the rows that the export writes and the bytes that the log service scans. An export that reaches a limit
- * fails and starts no more searches. Its files are kept, and the export continues when the limit is raised.
+ * Limits for the rows that the export writes, and for the bytes that the log service scans. An export that reaches a
+ * limit fails and starts no more searches. Its files are kept, and it continues when the limit is raised.
  */
 export interface LimitsSpec {
   /**
-   * Maximum number of rows to export, without a limit by default. The limit is checked before each search: an export
-   * that has reached the limit and needs another search fails. Running searches are read to their end, so the export
-   * can exceed the limit. If the last search reaches or exceeds the limit, the export still completes.
+   * Maximum number of rows to export. By default, there is no limit. The limit is checked before each search: if the
+   * export has reached it, the export fails. Running searches are read to their end, so the export can exceed the
+   * limit, or complete although its last search exceeds it.
    */
   readonly maxMessages?: number;
   /**
-   * Maximum number of bytes that the log service scans for the export, from `1Mi` to `1Pi`, without a limit by default.
-   * Bytes scanned before a restart of the export count as well. Has an effect only if the service reports scanned
+   * Maximum number of bytes that the log service scans for the export, from `1Mi` to `1Pi`. By default, there is no
+   * limit. Bytes scanned before a restart of the export are included. Has an effect only if the service reports scanned
    * bytes.
    */
   readonly maxBytesScanned?: string;
@@ -598,7 +583,7 @@ export interface SearchExportStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Time at which the current outage began. In an outage, something that the export needs does not work. For example,
+   * Time at which the current outage began. In an outage, something that the export needs does not work: for example,
    * the log service does not answer. Absent if there is no outage. After ten minutes of outage, the condition `Outage`
    * becomes `True`.
    */
@@ -616,13 +601,13 @@ export interface SearchExportStatus {
   /** Short texts about the export, which `kubectl get` shows in columns. */
   readonly summary?: SummaryStatus;
   /**
-   * Time at which the export started. If the export starts over because its export manifest was removed, this is the
-   * time of the new start. `spec.activeDeadlineSeconds` is measured from this time.
+   * Time at which the export started. If the export starts again because its export manifest was removed, this is the
+   * time of the new start. `spec.activeDeadlineSeconds` begins at this time.
    */
   readonly startTime?: string;
   /**
-   * Time at which the export completed or failed. Absent until then. `spec.ttlSecondsAfterFinished` is measured from
-   * this time.
+   * Time at which the export completed or failed. Absent until then. `spec.ttlSecondsAfterFinished` begins at this
+   * time.
    */
   readonly completionTime?: string;
   /**
@@ -634,8 +619,8 @@ export interface SearchExportStatus {
   /** Time range that is exported (`spec.timeRange`), converted to UTC. */
   readonly timeRange?: TimeRangeStatus;
   /**
-   * SHA-256, in hexadecimal digits, of all settings that decide the content of the files. The export's folder at the
-   * destination has this name, so exports with different queries never share a folder.
+   * SHA-256, in hexadecimal digits, of all settings that decide the content of the files. It is the name of the
+   * export's folder at the destination, so exports with different queries never share a folder.
    */
   readonly fingerprint?: string;
   /** URL of the folder with the files of the export. */
@@ -645,15 +630,16 @@ export interface SearchExportStatus {
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
-   * Running pods of the export's Kubernetes Job. Each pod writes its own item, if its ServiceAccount has the right to
-   * do so: the progress of the whole export, as far as the pod knows it, and the failure that blocks the pod, if any.
+   * Running pods of the export's Kubernetes Job. If its ServiceAccount has the right to do so, each pod writes its own
+   * item. The item shows the progress of the whole export as far as the pod knows it, and the failure that blocks the
+   * pod, if any.
    */
   readonly workers?: readonly WorkerStatus[];
   /** Search jobs of the export that are running at the log service. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * Histogram: number of written rows in each of 60 equal parts of the time range, in order of time. `-1` means that
-   * nothing of this part is exported yet. Empty until rows are written.
+   * Histogram of the written rows: the time range is divided into 60 equal parts, and each item is the number of rows
+   * in one part, in order of time. `-1` means that nothing of this part is exported yet. Empty until rows are written.
    */
   readonly rowHistogram?: readonly number[];
   /** Latest intervals (parts of the time range) that could not be proven complete, newest first. */
@@ -663,8 +649,8 @@ export interface SearchExportStatus {
   /** Latest warnings that the log service reported for the export's search jobs, newest first. */
   readonly pendingWarnings?: readonly string[];
   /**
-   * Export manifest, the file that lists every data file with its number of rows and its SHA-256. Absent until the
-   * whole time range is exported. `logfleet verify URL` checks the files against the export manifest.
+   * Export manifest: the file that lists every data file with its number of rows and its SHA-256. Absent until the
+   * whole time range is exported. `logfleet verify URL` compares the files with the export manifest.
    */
   readonly manifest?: ManifestStatus;
   /**
@@ -680,15 +666,15 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time since which the operator manages this resource. An operator that manages several resources together with
-   * another operator writes its earliest time into all of them, so that one operator acts on all of them. The operator
-   * with the earliest time acts, and the others wait.
+   * Time since which the operator manages this resource. The operator with the earliest time acts, and the others wait.
+   * If two operators share several resources, each writes its earliest time into all of them, so that the same operator
+   * acts on all of them.
    */
   readonly since: string;
   /**
-   * Timestamp with which operators that manage the same resource check whether the others still run. To ask, an
-   * operator writes a newer time into its own `seen`. The other operator answers by copying that time into its `seen`.
-   * The entry of an operator that does not answer within a minute is removed.
+   * Time by which operators that manage the same resource check whether the other operators still run. To ask, an
+   * operator writes a newer time into its own `seen`. To answer, another operator copies this time into its `seen`. If
+   * an operator does not answer within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -714,14 +700,14 @@ export interface TimeRangeStatus {
 /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported and no further digest (see `spec.proof`) is needed. All planned searches have the same weight, even if
-   * they cover time ranges of different lengths, because they have similar numbers of rows.
+   * Completed part of the time range in percent, from 0 to 100, rounded down. It is `100` only when the whole range is
+   * exported and no further digest (see `spec.proof`) is needed. All planned searches have the same weight, because
+   * they have similar numbers of rows, even if their time ranges have different lengths.
    */
   readonly coveredPercent: number;
   /**
-   * Number of intervals into which the time range is divided, one for each search. The number grows when an interval
-   * has more rows than one search returns and is divided again.
+   * Number of intervals into which the time range is divided, one for each search. If an interval has more rows than a
+   * search returns, it is divided again, and the number increases.
    */
   readonly intervalsPlanned: number;
   /** Number of intervals (parts of the time range) whose rows are written to files and proven complete. */
@@ -759,8 +745,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * One running pod of the export's Kubernetes Job. Shows how far the whole export has progressed according to this pod,
- * and the failure that blocks the pod, if any.
+ * One running pod of the export's Kubernetes Job, with the progress of the whole export as far as the pod knows it, and
+ * the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
@@ -789,13 +775,13 @@ export interface WorkerObstacle {
   readonly startTime: string;
 }
 
-/** One running search job, and the part of the time range that it searches. */
+/** One running search job with the time range that it searches. */
 export interface SearchJobStatus {
   /** Id of the search job at the log service. */
   readonly id: string;
-  /** Start of the part of the time range that the search job searches (inclusive). */
+  /** Start of the time range of this search job (inclusive), which is a part of the export's time range. */
   readonly from: string;
-  /** End of the part of the time range that the search job searches (exclusive). */
+  /** End of the time range of this search job (exclusive), which is a part of the export's time range. */
   readonly to: string;
   /** State of the search job at the log service, for example `GATHERING RESULTS`. */
   readonly state: string;
@@ -823,8 +809,8 @@ export interface IncompleteInterval {
 }
 
 /**
- * Export manifest, the file that lists every data file with its number of rows and its SHA-256. Absent until the whole
- * time range is exported. `logfleet verify URL` checks the files against the export manifest.
+ * Export manifest: the file that lists every data file with its number of rows and its SHA-256. Absent until the whole
+ * time range is exported. `logfleet verify URL` compares the files with the export manifest.
  */
 export interface ManifestStatus {
   /** URL of the export manifest, the file that lists all data files of the export. */
@@ -843,10 +829,10 @@ export interface ManifestStatus {
    */
   readonly complete: boolean;
   /**
-   * Lowest proof level of all parts of the exported time range. `Digest` means that the number, sizes and times of
-   * messages match an aggregation of the log service. `Count` means that the number of messages matches an aggregation.
-   * `Search` means that the number of rows matches the count of the search that returned the rows. `None` means that a
-   * part of the range is marked as incomplete.
+   * Lowest proof level of all parts of the exported time range. `Digest`: the number, sizes and times of messages equal
+   * those in an aggregation by the log service. `Count`: the number of messages equals that in an aggregation.
+   * `Search`: the number of rows equals the number that the search reported. `None`: a part of the range is marked as
+   * incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
