@@ -40,7 +40,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
     .helpCommand('help [command]', 'Show the help of a command, with an example.')
     .addHelpText('after', rootHelp);
   for (const definition of commands) define(program, definition, context, run);
-  for (const command of [program, ...program.commands]) settle(command, context);
+  for (const command of [program, ...program.commands]) configureOutput(command, context);
   program.hook('preAction', (_, command) => {
     run.command = command.name();
     readVariables(command, context.env);
@@ -84,7 +84,7 @@ ${examples}`;
  * Makes the command's parser write to the context's streams. On errors, the parser throws instead of ending the
  * process.
  */
-function settle(command: Command, context: CommandContext): void {
+function configureOutput(command: Command, context: CommandContext): void {
   const name = command.parent ? command.name() : '';
   command.exitOverride().configureOutput({
     writeOut: (text) => context.stdout.write(text),

@@ -3,7 +3,7 @@
  *
  * ```
  *             change, enqueue                  leader, synced, a free worker
- *   (absent) ────────────────▶ queued ───────────────────────────────▶ reconciling ──▶ settled: (absent)
+ *   (absent) ────────────────▶ queued ───────────────────────────────▶ reconciling ──▶ finished: (absent)
  *                                ▲                                          │
  *                                │  delay over, or changed                  ├──▶ requeueAfter, wait, stall: delayed
  *                                └──────────────────────────────────────────┴──▶ backoff, retryAfter, bug: delayed, longer each time
@@ -48,7 +48,7 @@ const failures = {
 } as const satisfies Record<Handling['kind'], object>;
 
 /** Outcome of a reconcile, for metrics. `aborted`: the reconcile was stopped early. */
-type ReconcileOutcome = 'settled' | 'requeue_after' | 'aborted' | (typeof failures)[Handling['kind']]['outcome'];
+type ReconcileOutcome = 'finished' | 'requeue_after' | 'aborted' | (typeof failures)[Handling['kind']]['outcome'];
 
 export class Controller {
   readonly #options: ControllerOptions;
@@ -61,14 +61,14 @@ export class Controller {
   readonly #inFlight = new Set<Promise<void>>();
 
   /** Keys of resources with unfinished work. They are reconciled again even if nothing changes. */
-  readonly #unsettled = new Set<string>();
+  readonly #unfinished = new Set<string>();
 
   /** Current term as the leader. `abort` stops the running reconciles at the end of the term. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
   #startPending = false;
-  #settledListeners: (() => void)[] = [];
+  #finishedListeners: (() => void)[] = [];
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -142,15 +142,15 @@ export class Controller {
       this.#reign !== undefined &&
       this.#options.source.synced() &&
       this.#queue.idle() &&
-      this.#unsettled.size === 0
+      this.#unfinished.size === 0
     );
   }
 
   /** Resolves when logfleet has nothing left to do until a user acts. */
-  whenSettled(): Promise<void> {
+  whenFinished(): Promise<void> {
     return new Promise((resolve) => {
-      this.#settledListeners.push(resolve);
-      this.#announceSettled();
+      this.#finishedListeners.push(resolve);
+      this.#announceFinished();
     });
   }
 
@@ -181,7 +181,7 @@ export class Controller {
     queueMicrotask(() => {
       this.#startPending = false;
       this.#start();
-      this.#announceSettled();
+      this.#announceFinished();
     });
   }
 
@@ -229,10 +229,10 @@ export class Controller {
     return 'aborted';
   }
 
-  #followResult(key: string, { delayMs, settled }: Result): ReconcileOutcome {
+  #followResult(key: string, { delayMs, finished }: Result): ReconcileOutcome {
     this.#queue.forget(key);
-    this.#markSettled(key, settled);
-    if (delayMs === Number.POSITIVE_INFINITY) return 'settled';
+    this.#markFinished(key, finished);
+    if (delayMs === Number.POSITIVE_INFINITY) return 'finished';
     this.#queue.addAfter(key, delayMs);
     return 'requeue_after';
   }
@@ -240,7 +240,7 @@ export class Controller {
   #followError(key: string, error: LogfleetError): ReconcileOutcome {
     const { handling } = error;
     const isStalled = handling.kind === 'stall';
-    this.#markSettled(key, isStalled);
+    this.#markFinished(key, isStalled);
     const { outcome, level, message } = failures[handling.kind];
     if (isStalled || handling.kind === 'wait') {
       this.#log[level](message, { key, error });
@@ -252,15 +252,15 @@ export class Controller {
     return outcome;
   }
 
-  #markSettled(key: string, settled: boolean): void {
-    if (settled) this.#unsettled.delete(key);
-    else this.#unsettled.add(key);
+  #markFinished(key: string, finished: boolean): void {
+    if (finished) this.#unfinished.delete(key);
+    else this.#unfinished.add(key);
   }
 
-  #announceSettled(): void {
-    if (this.#settledListeners.length === 0 || !this.idle()) return;
-    const listeners = this.#settledListeners;
-    this.#settledListeners = [];
+  #announceFinished(): void {
+    if (this.#finishedListeners.length === 0 || !this.idle()) return;
+    const listeners = this.#finishedListeners;
+    this.#finishedListeners = [];
     for (const listener of listeners) listener();
   }
 }

@@ -6,11 +6,11 @@ export interface Result {
   /** Delay in ms until the next reconcile. Infinity means that only a change of the resource causes a reconcile. */
   readonly delayMs: number;
   /** True if `logfleet run DIR` may end without waiting for this resource. */
-  readonly settled: boolean;
+  readonly finished: boolean;
 }
 
 /** Result of a reconcile that leaves nothing to do. */
-export const settled: Result = { delayMs: Number.POSITIVE_INFINITY, settled: true };
+export const finished: Result = { delayMs: Number.POSITIVE_INFINITY, finished: true };
 
 export interface Reconciler {
   /**
@@ -27,7 +27,7 @@ const shortestDelayMs = 1;
  * Returns the result of a reconcile. If the delay is infinite but the resource still has work to do, uses
  * `stallRetryMs` instead, so that the resource is not forgotten.
  */
-export function requeue(delayMs: number, settled: boolean): Result {
-  const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;
-  return { delayMs: isForgotten ? stallRetryMs : Math.max(shortestDelayMs, delayMs), settled };
+export function requeue(delayMs: number, finished: boolean): Result {
+  const isForgotten = delayMs === Number.POSITIVE_INFINITY && !finished;
+  return { delayMs: isForgotten ? stallRetryMs : Math.max(shortestDelayMs, delayMs), finished };
 }

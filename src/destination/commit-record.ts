@@ -160,7 +160,7 @@ export async function commit(
   const problem = recordProblem(record);
   const name = layout.commit(record.segment, record.toMs);
   assert(problem === undefined, `${name}: ${problem}`);
-  const existing = await recordKind.settle(destination, name, record);
+  const existing = await recordKind.storeOnce(destination, name, record);
   if (existing === record) return { kind: 'committed' };
   const kept = new Set(existing.files.map((file) => file.name));
   for (const file of record.files) if (!kept.has(file.name)) await destination.remove(layout.within(file.name));

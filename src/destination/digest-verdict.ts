@@ -2,7 +2,6 @@
  * Stored result of a digest: a comparison of the written rows with the service's own counts (E6). The results are
  * numbered from 1. Time ranges with differences are searched again in new segments.
  */
-
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { sliceFigureNames } from './slice-figures.ts';
@@ -93,13 +92,13 @@ export const verdictKind: StoredKind<DigestVerdict> = new StoredKind({
 });
 
 /** Writes the result of one comparison, or returns the existing result. */
-export async function settleVerdict(
+export async function storeVerdictOnce(
   destination: Destination,
   layout: ExportLayout,
   ours: DigestVerdict,
 ): Promise<DigestVerdict> {
   const name = layout.verdict(ours.round);
-  return checkRound(name, await verdictKind.settle(destination, name, ours), ours.round);
+  return checkRound(name, await verdictKind.storeOnce(destination, name, ours), ours.round);
 }
 
 /** Reads the stored comparison results, except the first `known` ones. */

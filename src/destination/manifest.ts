@@ -111,7 +111,7 @@ export async function writeManifest(
 ): Promise<Manifest> {
   const { length } = manifestKind.encode(manifest);
   if (length > largestManifestBytes) throw tooManyIntervals(layout, manifest, length);
-  const existing = await manifestKind.settle(destination, layout.manifest, manifest);
+  const existing = await manifestKind.storeOnce(destination, layout.manifest, manifest);
   if (existing === manifest) return manifest;
   const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
   const isPossible = proofs.some((proof) => sameValue(existing, { ...manifest, complete: isWhole(proof), proof }));

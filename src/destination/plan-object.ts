@@ -40,14 +40,14 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
  * Writes the plan, or returns the existing plan. Throws `destination.damaged` if the existing plan has another time
  * range.
  */
-export async function settlePlan(
+export async function storePlanOnce(
   destination: Destination,
   layout: ExportLayout,
   ours: ExportPlan,
 ): Promise<ExportPlan> {
   const problem = planProblem(ours);
   assert(problem === undefined, `plan: ${problem}`);
-  const existing = await planKind.settle(destination, layout.plan, ours);
+  const existing = await planKind.storeOnce(destination, layout.plan, ours);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(existing) === ends(ours)) return existing;
   throw planKind.damaged(

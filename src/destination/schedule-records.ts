@@ -55,8 +55,12 @@ export class ScheduleLayout {
 }
 
 /** Writes the first time that a schedule exports, or returns the stored time. */
-export async function settleStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<number> {
-  return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
+export async function storeStartOnce(
+  destination: Destination,
+  layout: ScheduleLayout,
+  fromMs: number,
+): Promise<number> {
+  return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
 }
 
 /** Writes the first time that a schedule exports, unless a time is stored. Does not read the stored time. */
@@ -76,7 +80,7 @@ export function recordRun(
   times: string,
   record: RunRecord,
 ): Promise<RunRecord> {
-  return runKind.settle(destination, layout.run(times), record);
+  return runKind.storeOnce(destination, layout.run(times), record);
 }
 
 /** Lists the time ranges of all recorded runs. */

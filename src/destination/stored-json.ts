@@ -100,7 +100,7 @@ export class StoredKind<T extends object> {
   }
 
   /** Writes the object unless it exists, and returns the stored object. After an error, the call can be repeated. */
-  async settle(destination: Destination, name: string, ours: T): Promise<T> {
+  async storeOnce(destination: Destination, name: string, ours: T): Promise<T> {
     const { maxBytes = largestObjectBytes } = this.#options;
     const content = this.encode(ours);
     // A larger object could not be read back.

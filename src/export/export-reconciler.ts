@@ -8,7 +8,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
 import { proxyVariables } from '../base/proxy-environment.ts';
-import { type Reconciler, type Result, settled } from '../controller/reconciler.ts';
+import { finished, type Reconciler, type Result } from '../controller/reconciler.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
 import type { Destination } from '../destination/store/destination.ts';
 import { Writer } from '../destination/store/writer.ts';
@@ -85,12 +85,12 @@ export class ExportReconciler implements Reconciler {
     this.#writer ??= writerOf();
     const writer = await this.#writer;
     const name = keyText(key);
-    if (this.#isDraining && !this.#runtimes.has(name)) return settled;
+    if (this.#isDraining && !this.#runtimes.has(name)) return finished;
     const resource = this.#source.get(key);
     if (resource?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(name);
     if (!resource) {
       accounts.secrets.leave(waiterOf(key));
-      return settled;
+      return finished;
     }
     const runtime = this.#runtimes.get(name) ?? this.#newRuntime(resource, writer);
     this.#runtimes.set(name, runtime);

@@ -48,7 +48,7 @@ export async function applyDecision(
   for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
   for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
   read(runtime, gathered, decision);
-  const { essentials, figures, health, requeueAfterMs, settled } = decision;
+  const { essentials, figures, health, requeueAfterMs, finished } = decision;
   const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
   // If the policy has nothing to do and its status is correct, it does not wait for other policies.
   const confirmedMs =
@@ -60,7 +60,7 @@ export async function applyDecision(
   const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
   // `logfleet run DIR` ends only after delayed status writes, so that every status shows the final counts.
   const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), untilMs(runtime, nextBuild));
-  return requeue(delayMs, settled && statusDelayMs === Infinity);
+  return requeue(delayMs, finished && statusDelayMs === Infinity);
 }
 
 /** Writes the policy's health to the status while its collectors are unknown. The counts stay unchanged. */

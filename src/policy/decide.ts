@@ -73,7 +73,7 @@ export interface Decision extends LedgerChange {
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
-  readonly settled: boolean;
+  readonly finished: boolean;
   /** True if the policy has nothing to do until `requeueAfterMs`. */
   readonly isIdle: boolean;
 }
@@ -95,7 +95,7 @@ export function decide(input: DecideInput): Decision {
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
-  const isAtEnd = isSettled(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
+  const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
   // A check after a rollback can finish without a user, unless its error must be corrected.
   const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
@@ -113,7 +113,7 @@ export function decide(input: DecideInput): Decision {
     health,
     ...statusOf(input, decided, { health, isLedgerNeeded, waitingFor: wait?.waitingFor }),
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found),
-    settled: !isFollowed && isAtEnd && !isChecking,
+    finished: !isFollowed && isAtEnd && !isChecking,
     isIdle: !isContinued && changes.length === 0 && hasNothingToDo(input, found),
   };
 }
@@ -260,7 +260,7 @@ function estimateEndMs(
 }
 
 /** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
-function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
+function isFinished({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
   // The service cannot be used, so logfleet cannot learn how running upgrades end.
   if (observation.problem && health.stalled) return true;
   // A build may need days to reach `minAge`, so `logfleet run DIR` ends while the policy waits.

@@ -1,9 +1,8 @@
 /** Reconciler of CollectorVersionPolicy resources. Each policy has one runtime, which is its state in memory. */
-
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { type Reconciler, type Result, requeue, settled } from '../controller/reconciler.ts';
+import { finished, type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
 import { applyDecision, reportUnready } from './apply.ts';
@@ -82,7 +81,7 @@ export class PolicyReconciler implements Reconciler {
     const policy = this.#source.get(key);
     const name = keyText(key);
     if (policy?.metadata.uid !== this.#running.get(name)?.runtime.owner.uid) this.#retire(key);
-    if (!policy) return settled;
+    if (!policy) return finished;
     const running = this.#running.get(name) ?? this.#begin(name, policy);
     try {
       return await this.#decide(policy, running);

@@ -2,12 +2,11 @@
  * Reconciles SearchExportSchedules. Each schedule has a runtime. When the leadership of this process ends, all runtimes
  * are discarded.
  */
-
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
-import { type Reconciler, type Result, requeue, settled } from '../controller/reconciler.ts';
+import { finished, type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
 import type { Destination } from '../destination/store/destination.ts';
 import type { Writer } from '../destination/store/writer.ts';
@@ -58,11 +57,11 @@ export class ScheduleReconciler implements Reconciler {
   async reconcile(key: ResourceKey): Promise<Result> {
     const { host } = this.#options;
     this.#followLeadership();
-    if (this.#isDraining) return settled;
+    if (this.#isDraining) return finished;
     const resource = host.resources('SearchExportSchedule').get(key);
     const id = keyText(key);
     if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
-    if (!resource || resource.metadata.deletionTimestamp !== undefined) return settled;
+    if (!resource || resource.metadata.deletionTimestamp !== undefined) return finished;
     // Without a list of the runs, the schedule could create a run twice.
     if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
     const writer = await this.#options.writer();

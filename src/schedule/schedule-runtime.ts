@@ -28,7 +28,7 @@ import {
   recordRun,
   recordStart,
   ScheduleLayout,
-  settleStart,
+  storeStartOnce,
 } from '../destination/schedule-records.ts';
 import type { Destination } from '../destination/store/destination.ts';
 import type { DestinationChoice } from '../export/resource/chosen-destination.ts';
@@ -236,7 +236,7 @@ export class ScheduleRuntime {
       // The stored start is not needed if the spec has a start. It may be unreadable, for example because it is archived.
       const isGiven = resource.spec.startTime !== undefined;
       if (isGiven) await recordStart(destination, layout, fallbackMs);
-      const startMs = isGiven ? fallbackMs : await settleStart(destination, layout, fallbackMs);
+      const startMs = isGiven ? fallbackMs : await storeStartOnce(destination, layout, fallbackMs);
       const spans: TimeRange[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);

@@ -1,5 +1,4 @@
 /** Checks that each policy is complete at the end of a simulated run, or that its status says why not. */
-
 import type { CollectorSnapshot, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
@@ -56,8 +55,8 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   const open = openAttempts(truth.ledgers.get(policy.metadata.uid)?.get('head'));
   if (open > 0) return [`${open} attempts are open in its ledger`];
   const verdict = verdictOf(policy);
-  const unsettled = missingVerdict(truth, policy, verdict);
-  if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
+  const unfinished = missingVerdict(truth, policy, verdict);
+  if (unfinished !== undefined) return [`${unfinished}: ${JSON.stringify(verdict)}`];
   if (targetOf(truth.plan, policy) === undefined) return [];
   return missingCounts(truth, policy);
 }

@@ -9,7 +9,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { type CommitRecord, commit } from '../../src/destination/commit-record.ts';
 import { coverageOf } from '../../src/destination/coverage.ts';
 import { manifestOf, writeManifest } from '../../src/destination/manifest.ts';
-import { settlePlan } from '../../src/destination/plan-object.ts';
+import { storePlanOnce } from '../../src/destination/plan-object.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { Writer } from '../../src/destination/store/writer.ts';
 import { verifyExport } from '../../src/destination/verify.ts';
@@ -82,7 +82,7 @@ async function duckdb(sql: string): Promise<readonly Readonly<Record<string, unk
 
 /** Writes the whole export. Returns the folder of the data files. */
 async function complete(definition: ExportDefinition): Promise<string> {
-  const plan = await settlePlan(destination, definition.layout, { boundariesMs: [fromMs, toMs] });
+  const plan = await storePlanOnce(destination, definition.layout, { boundariesMs: [fromMs, toMs] });
   const record = await exportAll(definition);
   expect(await commit(destination, definition.layout, record)).toEqual({ kind: 'committed' });
   await writeManifest(destination, definition.layout, manifestOf(definition.identity, coverageOf(plan, [record])));

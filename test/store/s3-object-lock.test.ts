@@ -16,7 +16,7 @@ import { dayMs } from '../../src/base/time-units.ts';
 import { type CommitRecord, commit } from '../../src/destination/commit-record.ts';
 import { coverageOf } from '../../src/destination/coverage.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
-import { settlePlan } from '../../src/destination/plan-object.ts';
+import { storePlanOnce } from '../../src/destination/plan-object.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { StoredExport } from '../../src/export/work/stored-export.ts';
@@ -133,7 +133,7 @@ describe.each([
     closed.push(() => counted.stop());
     const destination = await open({ ...access(), endpoint: counted.endpoint }, bucket);
     const stored = new StoredExport(async () => destination, definition);
-    const plan = await settlePlan(destination, definition.layout, { boundariesMs: [0, 1_000] });
+    const plan = await storePlanOnce(destination, definition.layout, { boundariesMs: [0, 1_000] });
     const figures = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
     const count = { rows: 0, source: 'Job' as const };
     const record: CommitRecord = { segment: 0, fromMs: 0, toMs: 1_000, ...figures, count, files: [] };

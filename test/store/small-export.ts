@@ -7,7 +7,7 @@ import { type Coverage, coverageOf } from '../../src/destination/coverage.ts';
 import { dataFileName } from '../../src/destination/export-layout.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../src/destination/manifest.ts';
 import { Partitions } from '../../src/destination/partitions.ts';
-import { type Segment, settlePlan } from '../../src/destination/plan-object.ts';
+import { type Segment, storePlanOnce } from '../../src/destination/plan-object.ts';
 import { listFiles } from '../../src/destination/recorded-files.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import type { Writer } from '../../src/destination/store/writer.ts';
@@ -47,7 +47,7 @@ export async function runSmallExport(
 ): Promise<void> {
   await destination.abortLeftovers(layout.folder, 'ofTheDead');
   const ours = { boundariesMs: [startMs, startMs + 30 * minuteMs, identity.toMs] };
-  const plan = await settlePlan(destination, layout, ours);
+  const plan = await storePlanOnce(destination, layout, ours);
   await at('planned');
   for (let isComplete = false; !isComplete; ) {
     const coverage = coverageOf(plan, await readRecords(destination, layout));

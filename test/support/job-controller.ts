@@ -185,7 +185,7 @@ export class JobController {
     this.#running.set(pod, operator);
     this.limits.set(pod, limits);
     operator.start();
-    await operator.whenSettled();
+    await operator.whenFinished();
     if (this.#running.get(pod) !== operator) return;
     await operator.stop();
     const report = reportOf(host.resources('SearchExport').get(resource.metadata) ?? resource);

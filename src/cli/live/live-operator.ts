@@ -2,7 +2,6 @@
  * Runs the operator in this process with a live view. The view shows the status of a resource only after this process
  * wrote or confirmed the status, because the stored status may be outdated.
  */
-
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -57,8 +56,8 @@ export class LiveOperator {
     const connect = serviceConnect(metrics, log, env);
     const operator = new Operator({ clock, random, log, metrics, host: shown.host, connect, ...options });
     operator.start();
-    const settled = operator.whenSettled().then(() => shown.settled());
-    await Promise.race([aborted(signal), ...(isEndless ? [] : [settled])]);
+    const finished = operator.whenFinished().then(() => shown.finished());
+    await Promise.race([aborted(signal), ...(isEndless ? [] : [finished])]);
     await operator.stop();
   }
 
@@ -74,7 +73,7 @@ interface ShownHost {
    * Shows the stored status of every resource. Call it only after all work has ended. Until then, a stored status may
    * be outdated.
    */
-  settled(): void;
+  finished(): void;
 }
 
 export function showHost(view: LiveView, host: Host): ShownHost {
@@ -95,7 +94,7 @@ export function showHost(view: LiveView, host: Host): ShownHost {
     host.resources(kind).subscribe((key) => show(kind, key));
   }
   return {
-    settled: () => {
+    finished: () => {
       for (const kind of kindNames) for (const resource of host.resources(kind).list()) showKnown(kind, resource);
     },
     host: {

@@ -98,9 +98,9 @@ export class Operator {
   }
 
   /** Resolves when the operator has nothing left to do for any resource. */
-  async whenSettled(): Promise<void> {
+  async whenFinished(): Promise<void> {
     while (!this.#controllers.every((controller) => controller.idle())) {
-      for (const controller of this.#controllers) await controller.whenSettled();
+      for (const controller of this.#controllers) await controller.whenFinished();
     }
   }
 

@@ -79,7 +79,7 @@ class Planning {
       host,
       accounts,
       enqueue: (key) => this.#controller.enqueue(key),
-      onlyLook: (policy, gathered) => this.#settle(this.#outlook(policy, gathered)),
+      onlyLook: (policy, gathered) => this.#record(this.#outlook(policy, gathered)),
     });
     this.#controller = new Controller({
       ...common,
@@ -154,14 +154,14 @@ class Planning {
           const error = asLogfleetError(thrown);
           const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
           if (error.handling.kind === 'bug') this.#ended.reject(thrown);
-          if (policy) this.#settle(this.#inTrouble(policy, error));
+          if (policy) this.#record(this.#inTrouble(policy, error));
           throw error;
         }
       },
     };
   }
 
-  #settle(outlook: Outlook | undefined): void {
+  #record(outlook: Outlook | undefined): void {
     if (!outlook) return;
     this.#outlooks.set(keyText(outlook.resource.metadata), outlook);
     if (this.#options.wanted.every((key) => this.#outlooks.has(keyText(key)))) this.#ended.resolve();

@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
-import { type ExportPlan, type PlannedField, settlePlan } from '../../destination/plan-object.ts';
+import { type ExportPlan, type PlannedField, storePlanOnce } from '../../destination/plan-object.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { type JobSet, noTurnCode } from '../search/job-set.ts';
 import { cutSign, type Interval, wholeBuckets } from '../search/message-limit.ts';
@@ -91,7 +91,7 @@ export interface PlannedExport {
 export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
   const { destination, definition } = tools;
   const { plan, first } = await proposePlan(tools, options);
-  const existing = await crossing('export.plan', () => settlePlan(destination, definition.layout, plan));
+  const existing = await crossing('export.plan', () => storePlanOnce(destination, definition.layout, plan));
   // If another process wrote the same segments, the open search job is still useful, because it searches one of these
   // segments.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {

@@ -68,14 +68,14 @@ export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,
   delayMs: number,
-  isSettled: boolean,
+  isFinished: boolean,
 ): Promise<Result> {
   const { ttlSecondsAfterFinished: ttl } = resource.spec;
   const endedAt = resource.status?.completionTime;
-  if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isSettled);
+  if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isFinished);
   const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
-  if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
+  if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isFinished);
   log.info('the export is removed after ttlSecondsAfterFinished; its files stay', { ttlSeconds: ttl });
   await host.remove(resource);
-  return requeue(delayMs, isSettled);
+  return requeue(delayMs, isFinished);
 }

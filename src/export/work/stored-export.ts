@@ -6,7 +6,7 @@ import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { type CommitRecord, readRecords, recordKey } from '../../destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../../destination/coverage.ts';
-import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destination/digest-verdict.ts';
+import { type DigestVerdict, readVerdicts, storeVerdictOnce } from '../../destination/digest-verdict.ts';
 import {
   type Manifest,
   manifestKind,
@@ -17,7 +17,7 @@ import {
   writeManifest,
 } from '../../destination/manifest.ts';
 import { checkManifest } from '../../destination/manifest-check.ts';
-import { type ExportPlan, planKind, readPlan, settlePlan } from '../../destination/plan-object.ts';
+import { type ExportPlan, planKind, readPlan, storePlanOnce } from '../../destination/plan-object.ts';
 import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
 import type { Destination } from '../../destination/store/destination.ts';
 import type { ExportDefinition } from '../search/export-definition.ts';
@@ -140,7 +140,7 @@ export class StoredExport {
     const gone = before.records.filter((record) => !keys.has(recordKey(record)));
     const isPlanDoubted = which === 'all' || gone.length > 0;
     const plan = isPlanDoubted
-      ? this.checkedPlan(await crossing('export.plan', () => settlePlan(this.destination, layout, before.plan)))
+      ? this.checkedPlan(await crossing('export.plan', () => storePlanOnce(this.destination, layout, before.plan)))
       : before.plan;
     return { which, plan, records, gone, verdicts: [...known.verdicts, ...newVerdicts] };
   }
@@ -151,7 +151,7 @@ export class StoredExport {
    */
   async judge({ plan, records, verdicts }: Known, verdict: DigestVerdict): Promise<DigestVerdict> {
     const { layout } = this.#definition;
-    const stored = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
+    const stored = await crossing('export.proof', () => storeVerdictOnce(this.destination, layout, verdict));
     const { voided } = coverageOf(plan, records, [...verdicts, stored]);
     const names = stored.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
     for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});

@@ -131,7 +131,7 @@ export class ClaimedMembers {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
     this.claimNew();
-    for (const id of this.index.unsettled()) this.update(id);
+    for (const id of this.index.unfinished()) this.update(id);
     for (const id of ownership.takeChanged(policy)) this.update(id);
     this.index.sortPending();
   }

@@ -4,7 +4,6 @@
  *
  * Invariant: `counts` equals a new count of all collectors (checked by a property test).
  */
-
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { parseBuildVersion } from '../../base/build-version.ts';
 import { type SetView, SparseMap, SparseSet, SparseSets } from '../../base/sparse.ts';
@@ -67,7 +66,7 @@ type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 /** Index of collectors as decisions see it. Its methods change nothing. */
 export type MemberView = Omit<
   PolicyMemberIndex,
-  'matches' | 'membershipOf' | 'noteStages' | 'place' | 'sortPending' | 'timeZones' | 'unsettled'
+  'matches' | 'membershipOf' | 'noteStages' | 'place' | 'sortPending' | 'timeZones' | 'unfinished'
 >;
 
 export class PolicyMemberIndex {
@@ -149,7 +148,7 @@ export class PolicyMemberIndex {
   /**
    * Returns the collectors whose state can change without a notification, so that every decision must compute it again.
    */
-  unsettled(): readonly string[] {
+  unfinished(): readonly string[] {
     // The state of an offline collector can depend on `lastSeenAliveMs`, and a new value of this field is not reported
     // as a change.
     return [...this.members('offline'), ...this.members('contradicted')];

@@ -41,17 +41,17 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
       showsOrigin,
       sweptSinceMs,
     };
-    const settled = evaluateEntry(entry, evidence, now, settings);
-    const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
+    const evaluated = evaluateEntry(entry, evidence, now, settings);
+    const sample = sampleOf(entry, evaluated, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
     // An ended attempt is forgotten if the target has changed or the policy no longer selects the collector (U12).
     const stale =
       open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
-    if (stale && !settled?.open) pending.set(collectorId, undefined);
-    else if (settled !== entry)
+    if (stale && !evaluated?.open) pending.set(collectorId, undefined);
+    else if (evaluated !== entry)
       pending.set(
         collectorId,
-        settled?.ending === entry.ending ? settled : settled && countEnd(input, pending, entry, settled),
+        evaluated?.ending === entry.ending ? evaluated : evaluated && countEnd(input, pending, entry, evaluated),
       );
   }
   return samples;

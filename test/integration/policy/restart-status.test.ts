@@ -36,7 +36,7 @@ async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   return { before, told };
 }
 
-const settled: readonly [string, RestartSetting][] = [
+const finished: readonly [string, RestartSetting][] = [
   ['AllUpdated', {}],
   ['RolloutStopped', { scenario: failing, spec: stopsAtOnce }],
   ['RolledBack', { scenario: failing, spec: { failurePolicy: { ...stopsAtOnce.failurePolicy, action: 'Rollback' } } }],
@@ -50,7 +50,7 @@ const settled: readonly [string, RestartSetting][] = [
 ];
 
 describe('H1: after a restart', () => {
-  test.each(settled)('%s stays with its times and figures, without an Event', async (reason, setting) => {
+  test.each(finished)('%s stays with its times and figures, without an Event', async (reason, setting) => {
     const fleet = await reached(reason, setting);
     const { before, told } = await restart(fleet);
     expect(told.verdicts().length).toBeLessThan(2);

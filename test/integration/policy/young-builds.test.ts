@@ -66,11 +66,11 @@ test('a directory run does not wait until a build reaches minAge', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '168h' } });
   const { operator } = world.start();
-  let settled = false;
-  void operator.whenSettled().then(() => {
-    settled = true;
+  let finished = false;
+  void operator.whenFinished().then(() => {
+    finished = true;
   });
-  expect(await world.until(() => settled, minuteMs)).toBe(true);
+  expect(await world.until(() => finished, minuteMs)).toBe(true);
   expect(world.ready('production')?.reason).toBe('WaitingForBuildAge');
 });
 

@@ -16,8 +16,8 @@ export const exportMutants: readonly Mutant[] = [
     'a second process uses its own plan',
     'racedLate',
     'destination/plan-object.ts',
-    'const existing = await planKind.settle(destination, layout.plan, ours);',
-    'await planKind.settle(destination, layout.plan, ours);\n  const existing = ours;',
+    'const existing = await planKind.storeOnce(destination, layout.plan, ours);',
+    'await planKind.storeOnce(destination, layout.plan, ours);\n  const existing = ours;',
     'E3: ',
   ),
   mutant(
@@ -25,8 +25,8 @@ export const exportMutants: readonly Mutant[] = [
     'the second writer of a record counts as the first',
     'racedLate',
     'destination/commit-record.ts',
-    'const existing = await recordKind.settle(destination, name, record);',
-    'await recordKind.settle(destination, name, record);\n  const existing = record;',
+    'const existing = await recordKind.storeOnce(destination, name, record);',
+    'await recordKind.storeOnce(destination, name, record);\n  const existing = record;',
   ),
   mutant(
     'E3',

@@ -42,7 +42,14 @@ export const scheduleMutants: readonly Mutant[] = [
     'void restoreRecord;',
     'S1:',
   ),
-  of('S2', 'the start is not stored', runtime, 'await settleStart(destination, layout, fallbackMs)', 'fallbackMs', 'S'),
+  of(
+    'S2',
+    'the start is not stored',
+    runtime,
+    'await storeStartOnce(destination, layout, fallbackMs)',
+    'fallbackMs',
+    'S',
+  ),
   of(
     'S3',
     'active runs use no slot',

@@ -52,8 +52,8 @@ test('shows first what this run has written', async () => {
 
 test('shows a settled resource once', () => {
   const { shown, lines } = start(samplePolicy());
-  shown.settled();
-  shown.settled();
+  shown.finished();
+  shown.finished();
   expect(lines()).toEqual([line]);
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import { type Result, settled } from '../../../src/controller/reconciler.ts';
+import { finished, type Result } from '../../../src/controller/reconciler.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { SwitchedLeadership } from '../../support/switched-leadership.ts';
@@ -16,7 +16,7 @@ class ControllerWorld {
   readonly calls: string[] = [];
   readonly signals = new Map<string, AbortSignal>();
   readonly names: string[];
-  answer: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => settled;
+  answer: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => finished;
   inSync = true;
   readonly filled = Promise.withResolvers<void>();
   readonly leadership: SwitchedLeadership;
@@ -78,7 +78,7 @@ function gate() {
   const passed = new Promise<Result>((resolve) => {
     open = resolve;
   });
-  return { passed, open: () => open(settled) };
+  return { passed, open: () => open(finished) };
 }
 
 function failure(handling: Handling): LogfleetError {
@@ -126,7 +126,7 @@ describe('a controller', () => {
 
   test('runs at most one reconcile per worker, and never two of one key', async () => {
     const gates = new Map(['a', 'b', 'c'].map((name) => [name, gate()]));
-    const world = new ControllerWorld(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? settled });
+    const world = new ControllerWorld(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? finished });
     await settle();
     world.change('a');
     await settle();
@@ -143,7 +143,7 @@ describe('a controller', () => {
   });
 
   test('reconciles again after the requested delay', async () => {
-    const world = new ControllerWorld(['a'], { answer: () => ({ delayMs: 5_000, settled: false }) });
+    const world = new ControllerWorld(['a'], { answer: () => ({ delayMs: 5_000, finished: false }) });
     await world.clock.advance(4_999);
     expect(world.calls.length).toBe(1);
     await world.clock.advance(1);
@@ -162,7 +162,7 @@ describe('a controller', () => {
     const world = new ControllerWorld(['a', 'other'], {
       answer: (name) => {
         if (name === 'a') throw failure(handling);
-        return settled;
+        return finished;
       },
     });
     await world.clock.advance(15_000);
@@ -170,7 +170,7 @@ describe('a controller', () => {
     expect(ofA()).toBe(calls);
     expect(world.controller.idle()).toBe(settles);
     expect(world.outcomes(outcome)).toBe(ofA());
-    expect(world.outcomes('settled')).toBe(1);
+    expect(world.outcomes('finished')).toBe(1);
     await world.clock.advance(15_000);
     expect(ofA()).toBeGreaterThan(1);
   });
@@ -185,7 +185,7 @@ describe('a controller', () => {
     const world = new ControllerWorld(['a'], {
       answer: () => {
         if (thrown.length > 0) throw thrown.shift();
-        return settled;
+        return finished;
       },
     });
     await world.clock.advance(500 + 1_000 + 2_000 + 4_000);
@@ -202,7 +202,7 @@ describe('a controller', () => {
     const world = new ControllerWorld(['a'], {
       answer: () => {
         if (failures-- > 0) throw failure({ kind: 'backoff' });
-        return settled;
+        return finished;
       },
     });
     await settle();
@@ -244,7 +244,7 @@ describe('a controller', () => {
     await settle();
     world.leadership.begin();
     expect(world.signals.get('a')?.aborted).toBe(true);
-    world.answer = () => settled;
+    world.answer = () => finished;
     held.open();
     await settle();
     expect(world.calls.length).toBe(2);
@@ -300,11 +300,11 @@ describe('a controller', () => {
   });
 
   test('is settled when the last result of each resource is settled, despite planned reconciles', async () => {
-    const later: Result = { delayMs: 60_000, settled: true };
-    let result: Result = { delayMs: 1_000, settled: false };
-    const world = new ControllerWorld(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
+    const later: Result = { delayMs: 60_000, finished: true };
+    let result: Result = { delayMs: 1_000, finished: false };
+    const world = new ControllerWorld(['a', 'b'], { answer: (name) => (name === 'a' ? result : finished) });
     let told = false;
-    void world.controller.whenSettled().then(() => {
+    void world.controller.whenFinished().then(() => {
       told = true;
     });
     await settle();
@@ -312,12 +312,12 @@ describe('a controller', () => {
     result = later;
     await world.clock.advance(1_000);
     expect([world.controller.idle(), told]).toEqual([true, true]);
-    await world.controller.whenSettled();
+    await world.controller.whenFinished();
   });
 
   test('is settled immediately without resources', async () => {
     const world = new ControllerWorld([]);
-    await world.controller.whenSettled();
+    await world.controller.whenFinished();
     expect(world.calls).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ import {
   volumeRoot,
 } from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
-import { planKind, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
+import { planKind, readPlan, storePlanOnce } from '../../../src/destination/plan-object.ts';
 import { nameProblem } from '../../../src/destination/store/object-name.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { identity, layout, plan, startMs } from './sample-export.ts';
@@ -112,8 +112,8 @@ describe('the plan', () => {
   test('of the first process is used by the second one (E2)', async () => {
     const destination = new MemoryDestination();
     const other = { boundariesMs: [identity.fromMs, identity.fromMs + 5, identity.toMs] };
-    expect(await settlePlan(destination, layout, plan)).toEqual(plan);
-    expect(await settlePlan(destination, layout, other)).toEqual(plan);
+    expect(await storePlanOnce(destination, layout, plan)).toEqual(plan);
+    expect(await storePlanOnce(destination, layout, other)).toEqual(plan);
     expect(await readPlan(destination, layout)).toEqual(plan);
   });
 
@@ -124,15 +124,15 @@ describe('the plan', () => {
       { name: 'user', fieldType: undefined },
     ];
     const described = { ...plan, describedFields: fields };
-    await settlePlan(destination, layout, described);
+    await storePlanOnce(destination, layout, described);
     expect(await readPlan(destination, layout)).toEqual(described);
-    expect(await settlePlan(destination, layout, { ...plan, describedFields: [] })).toEqual(described);
+    expect(await storePlanOnce(destination, layout, { ...plan, describedFields: [] })).toEqual(described);
   });
 
   test('of another range is refused', async () => {
     const destination = new MemoryDestination();
-    await settlePlan(destination, layout, { boundariesMs: [1, 2] });
-    await expect(settlePlan(destination, layout, plan)).rejects.toMatchObject({ code: 'destination.damaged' });
+    await storePlanOnce(destination, layout, { boundariesMs: [1, 2] });
+    await expect(storePlanOnce(destination, layout, plan)).rejects.toMatchObject({ code: 'destination.damaged' });
   });
 
   test('is undefined before it is written', async () => {

@@ -7,7 +7,7 @@ test('an object that is too large to be read back is not written', async () => {
   const destination = new MemoryDestination();
   const kind = new StoredKind({ kind: 'logfleet.dev/note', form: object({ note: text() }), maxBytes: 100 });
   const note = 'x'.repeat(100);
-  await expect(kind.settle(destination, 'note', { note })).rejects.toMatchObject({ code: 'destination.damaged' });
+  await expect(kind.storeOnce(destination, 'note', { note })).rejects.toMatchObject({ code: 'destination.damaged' });
   expect(destination.objects.size).toBe(0);
-  expect(await kind.settle(destination, 'note', { note: 'x' })).toEqual({ note: 'x' });
+  expect(await kind.storeOnce(destination, 'note', { note: 'x' })).toEqual({ note: 'x' });
 });

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, recordKind, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
-import { figuresOf, settleVerdict } from '../../../src/destination/digest-verdict.ts';
+import { figuresOf, storeVerdictOnce } from '../../../src/destination/digest-verdict.ts';
 import { ExportLayout } from '../../../src/destination/export-layout.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
 import {
@@ -69,7 +69,7 @@ describe('a manifest', () => {
     const range = { fromMs: identity.fromMs, toMs: identity.toMs };
     const proven = [{ ...range, figures: figuresOf(manifest.intervals), compared: [] }];
     const verdict = { round: 1, proven, differing: [], segments: [], incomplete: [] };
-    await settleVerdict(destination, layout, verdict);
+    await storeVerdictOnce(destination, layout, verdict);
     const byVerdicts = [manifest, manifestOf(identity, coverageOf(plan, records), [verdict])] as const;
     expect(byVerdicts.map(({ proof }) => proof[0]?.level)).toEqual(['Search', 'Count']);
     const [existing, ours] = known === 0 ? byVerdicts : byVerdicts.toReversed();
@@ -82,7 +82,7 @@ describe('a manifest', () => {
     const written = figuresOf(manifest.intervals);
     const differing = [{ fromMs: identity.fromMs, toMs: identity.toMs, written, counted: { rows: written.rows + 1 } }];
     const verdict = { round: 1, proven: [], differing: [], segments: [], incomplete: differing };
-    await settleVerdict(destination, layout, verdict);
+    await storeVerdictOnce(destination, layout, verdict);
     const ours = manifestOf(identity, coverageOf(plan, records), [verdict]);
     await expect(writeManifest(destination, layout, ours)).rejects.toMatchObject({ code: 'destination.damaged' });
     expect(await differences()).toMatchObject([{ kind: 'proof' }]);

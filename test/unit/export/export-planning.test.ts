@@ -4,7 +4,7 @@ import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { RowData } from '../../../simulator/test/row-data.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
-import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
+import { readPlan, segmentsOf, storePlanOnce } from '../../../src/destination/plan-object.ts';
 import { type PlannedExport, type PlanningWait, planExport } from '../../../src/export/plan/export-planning.ts';
 import type { ExportDefinition, ExportRequest } from '../../../src/export/search/export-definition.ts';
 import { JobSet } from '../../../src/export/search/job-set.ts';
@@ -341,7 +341,7 @@ describe('search jobs of the planning', () => {
   test('are closed when another process has written a different plan (E2)', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
     const existing = { boundariesMs: [world.fromMs, world.toMs - 1_000, world.toMs] };
-    await settlePlan(world.destination, world.definition.layout, existing);
+    await storePlanOnce(world.destination, world.definition.layout, existing);
     const planned = await world.plan();
     expect(planned).toMatchObject({ plan: existing, first: undefined });
     expect(world.jobs?.scannedBytes).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, commit, recordKind } from '../../../src/destination/commit-record.ts';
 import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/manifest.ts';
-import { settlePlan } from '../../../src/destination/plan-object.ts';
+import { storePlanOnce } from '../../../src/destination/plan-object.ts';
 import type { Destination } from '../../../src/destination/store/destination.ts';
 import { destinationError } from '../../../src/destination/store/destination-error.ts';
 import type { PlannedExport, PlanningWait, PlanOptions } from '../../../src/export/plan/export-planning.ts';
@@ -72,7 +72,7 @@ class WorkWorld {
   /** Error with which the next attempt to open the destination fails. If undefined, the attempt succeeds. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
-    plan: await settlePlan(destination, definition.layout, plan),
+    plan: await storePlanOnce(destination, definition.layout, plan),
     first: undefined,
   });
 
@@ -846,7 +846,7 @@ describe('a failure', () => {
 
   test('a plan of another range is refused', async () => {
     const world = new WorkWorld();
-    await settlePlan(world.destination, definition.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
+    await storePlanOnce(world.destination, definition.layout, { boundariesMs: [fromMs, fromMs + hourMs] });
     expect(await world.advance()).toMatchObject({ stage: 'loading', lastError: { reason: 'DestinationDamaged' } });
   });
 
@@ -867,7 +867,7 @@ describe('a failure', () => {
   test('most readings of contradicting records check only the names', async () => {
     const world = new WorkWorld();
     const [whole, stray] = [emptyRecord(order(1)), emptyRecord({ ...order(2), toMs: order(2).toMs - 5 })];
-    await settlePlan(world.destination, definition.layout, plan);
+    await storePlanOnce(world.destination, definition.layout, plan);
     for (const record of [whole, stray]) await commit(world.destination, definition.layout, record);
     const { destination } = world;
     const read = destination.read.bind(destination);

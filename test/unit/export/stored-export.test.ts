@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { commit } from '../../../src/destination/commit-record.ts';
-import { settlePlan } from '../../../src/destination/plan-object.ts';
+import { storePlanOnce } from '../../../src/destination/plan-object.ts';
 import { StoredExport } from '../../../src/export/work/stored-export.ts';
 import { definitionOf } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -13,7 +13,7 @@ const record = emptyRecord({ segment: 0, fromMs: 0, toMs: 500 });
 
 async function storedWithPlan() {
   const destination = new MemoryDestination();
-  await settlePlan(destination, definition.layout, plan);
+  await storePlanOnce(destination, definition.layout, plan);
   const stored = new StoredExport(async () => destination, definition);
   await stored.open();
   return { destination, stored };

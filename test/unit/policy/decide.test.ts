@@ -308,8 +308,8 @@ describe('whether a run on a directory may end', () => {
     ],
     ['in its back-off', new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] }), {}, false],
     ['nobody matched', new PolicyBench(), {}, true],
-  ])('%s: %s', (_, bench, seen, settled) => {
-    expect(decided(bench, { batchCapacity: 0, ...seen }).settled).toBe(settled);
+  ])('%s: %s', (_, bench, seen, finished) => {
+    expect(decided(bench, { batchCapacity: 0, ...seen }).finished).toBe(finished);
   });
 });
 
@@ -393,7 +393,7 @@ test('the start of a stage is written before its collectors are upgraded', () =>
   const strategy = { maxInProgress: 1_000, order: 'Name' as const, stages };
   const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(3) });
   const first = decided(bench);
-  expect(first).toMatchObject({ post: [], requeueAfterMs: 0, settled: false, needsLedger: true });
+  expect(first).toMatchObject({ post: [], requeueAfterMs: 0, finished: false, needsLedger: true });
   expect(first.started).toHaveLength(1);
   expect(first.header).toMatchObject({ selected: 3 });
   expect(first.header.stages).toEqual([

@@ -32,7 +32,7 @@ interface ShownCollector {
   readonly header?: Partial<LedgerHeader>;
 }
 
-function settled(
+function evaluated(
   known: Entry,
   { version = target, alive = true, header = runningHeader }: ShownCollector,
   seen: ChangedInput = {},
@@ -51,20 +51,20 @@ describe('an upgraded collector', () => {
   const updated = endedEntry('updated', {}, counted);
 
   test('that dies before its stage has ended is a failure instead of a success', () => {
-    const { entry, tally, header } = settled(updated, { alive: false });
+    const { entry, tally, header } = evaluated(updated, { alive: false });
     expect(entry?.ending).toMatchObject({ kind: 'died', message: 'fell silent within the soak of its stage' });
     expect(tally).toEqual([3, 3]);
     expect(header.stages?.[0]?.tally).toEqual({ finished: 3, failed: 3 });
   });
 
   test('whose success belongs to an earlier count of failures counts as one more attempt', () => {
-    const { entry, tally } = settled({ ...updated, counted: { tally: 7, stage: 0 } }, { alive: false });
+    const { entry, tally } = evaluated({ ...updated, counted: { tally: 7, stage: 0 } }, { alive: false });
     expect(tally).toEqual([4, 3]);
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
   test('U8: that leaves the target before its stage has ended is a failure', () => {
-    const { entry, tally } = settled(updated, { version: oldVersion });
+    const { entry, tally } = evaluated(updated, { version: oldVersion });
     expect(entry?.ending?.kind).toBe('left');
     expect(tally).toEqual([3, 3]);
   });
@@ -77,7 +77,7 @@ describe('an upgraded collector', () => {
     ['that died before a listing showed it at the target', updated, { version: oldVersion, alive: false }],
     ['whose death was forgiven', { ...updated, forgiven: true }, { alive: false }],
   ])('%s: no failure', (_, known, shown) => {
-    expect(settled(known, shown).tally).toEqual([3, 2]);
+    expect(evaluated(known, shown).tally).toEqual([3, 2]);
   });
 
   test.each([
@@ -86,18 +86,18 @@ describe('an upgraded collector', () => {
     ['U6: that reached the target after it had timed out', endedEntry('timedOut', {}, counted)],
     ['U6: that reached the target after it had failed', endedEntry('failed', {}, counted)],
   ])('%s is updated, and its failure is no longer counted', (_, known) => {
-    const { entry, tally } = settled(known, {});
+    const { entry, tally } = evaluated(known, {});
     expect(entry?.ending).toMatchObject({ kind: 'updated', toVersion: target });
     expect(tally).toEqual([3, 1]);
   });
 
   test('U6: a failure in an earlier count of failures does not change the current count', () => {
-    expect(settled(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
+    expect(evaluated(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
   });
 
   test('U6: that reaches the target after a retry makes its stage soak, and is included in a rollback', () => {
     const cleared = endedEntry('timedOut', {}, { counted: { tally: 7, stage: 0 }, used: 0 });
-    const { entry, header } = settled(cleared, {});
+    const { entry, header } = evaluated(cleared, {});
     expect(header.stages?.[0]?.upgraded).toBe(true);
     expect(entry).toMatchObject({ used: 1, ending: { kind: 'updated' } });
   });
@@ -105,7 +105,9 @@ describe('an upgraded collector', () => {
   test('U6: removes its failure from the failure count of the stage that counted it, also during the last stage', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 1 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
-    const tallies = settled(endedEntry('timedOut', {}, counted), { header }).header.stages?.map((stage) => stage.tally);
+    const tallies = evaluated(endedEntry('timedOut', {}, counted), { header }).header.stages?.map(
+      (stage) => stage.tally,
+    );
     expect(tallies).toEqual([
       { finished: 3, failed: 1 },
       { finished: 1, failed: 1 },
@@ -116,17 +118,17 @@ describe('an upgraded collector', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 0 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
     const late = endedEntry('updated', {}, { counted: { tally: 0, stage: 1 } });
-    const after = settled(late, { alive: false, header });
+    const after = evaluated(late, { alive: false, header });
     expect(after.entry?.ending?.kind).toBe('died');
     expect(after.header.stages?.[1]?.tally).toEqual({ finished: 1, failed: 1 });
-    expect(settled(endedEntry('updated', {}, counted), { alive: false, header }).entry?.ending?.kind).toBe('updated');
+    expect(evaluated(endedEntry('updated', {}, counted), { alive: false, header }).entry?.ending?.kind).toBe('updated');
   });
 });
 
 describe('an attempt that ends', () => {
   const ends = (status: 'succeeded' | 'failed', more: Partial<Entry> = {}) => {
     const tasks = new Map([['1', task({ status })]]);
-    return settled(openEntry({}, more), { version: oldVersion }, { tasks });
+    return evaluated(openEntry({}, more), { version: oldVersion }, { tasks });
   };
 
   test.each([
@@ -143,19 +145,19 @@ describe('an attempt that ends', () => {
   test('R7: with a rollback is counted nowhere', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
     const tasks = new Map([['1', task({ toVersion: oldVersion, status: 'failed' })]]);
-    expect(settled(back, {}, { tasks }).tally).toEqual([3, 2]);
+    expect(evaluated(back, {}, { tasks }).tally).toEqual([3, 2]);
   });
 
   test('U10: and was started by another tool is counted nowhere', () => {
     const adopted = openEntry({ state: 'adopted', ours: false });
-    expect(settled(adopted, { version: target }).tally).toEqual([3, 2]);
+    expect(evaluated(adopted, { version: target }).tally).toEqual([3, 2]);
   });
 });
 
 describe('a retry by a person', () => {
   test('ends the stop', () => {
     const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
-    const { header } = settled(endedEntry('updated', {}, counted), { header: { ...runningHeader, stop } }, retry);
+    const { header } = evaluated(endedEntry('updated', {}, counted), { header: { ...runningHeader, stop } }, retry);
     expect(header.stop).toBeUndefined();
     expect(header.handled).toEqual({ retry: rolloutId, liftedAtMs: 1 });
     expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });
@@ -171,21 +173,21 @@ describe('a retry by a person', () => {
     ],
     ['a member died', endedEntry('updated', {}, counted), { alive: false }, {}],
   ])('also clears a failure that is found in the same decision: %s', (_, known, shown, seen) => {
-    const { header } = settled(known, shown, { ...retry, ...seen });
+    const { header } = evaluated(known, shown, { ...retry, ...seen });
     expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });
     expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
   });
 
   test.each(['failed', 'timedOut'] as const)('gives a collector that %s all attempts again', (kind) => {
     const known = endedEntry(kind, {}, { ...counted, used: 3 });
-    expect(settled(known, { version: oldVersion }, retry).entry).toMatchObject({ used: 0, ending: { kind } });
+    expect(evaluated(known, { version: oldVersion }, retry).entry).toMatchObject({ used: 0, ending: { kind } });
   });
 
   test.each<[string, Entry]>([
     ['that failed once before it reached the target', endedEntry('updated', {}, { ...counted, used: 1 })],
     ['that reached the target and died', endedEntry('died', {}, { ...counted, used: 2 })],
   ])('U14: keeps the collector (%s) as upgraded by this rollout, so that it can be rolled back', (_, known) => {
-    expect(settled(known, { alive: known.ending?.kind !== 'died' }, retry).entry).toMatchObject({
+    expect(evaluated(known, { alive: known.ending?.kind !== 'died' }, retry).entry).toMatchObject({
       used: 1,
       before: oldVersion,
       ending: { kind: 'updated' },
@@ -194,15 +196,15 @@ describe('a retry by a person', () => {
 
   test('does not report the same death again', () => {
     const died = endedEntry('died', {}, counted);
-    const { entry } = settled(died, { alive: false }, retry);
-    const again = settled(entry as Entry, { alive: false });
+    const { entry } = evaluated(died, { alive: false }, retry);
+    const again = evaluated(entry as Entry, { alive: false });
     expect(again.entry?.ending?.kind).toBe('updated');
     expect(again.tally).toEqual([3, 2]);
   });
 
   test('U10: does not count an upgrade by another tool as one of this rollout', () => {
     const known = endedEntry('updated', {}, { used: 0 });
-    expect(settled(known, {}, retry).entry).toMatchObject({ used: 0 });
+    expect(evaluated(known, {}, retry).entry).toMatchObject({ used: 0 });
   });
 
   test('U11: a collector that another account owns is reported if a later list still shows it, because it may just have been uninstalled', () => {
@@ -217,28 +219,28 @@ describe('a retry by a person', () => {
 
   test.each(['refused', 'invalid'] as const)('lets a %s upgrade be requested again as a first attempt', (kind) => {
     const known = endedEntry(kind, {}, { used: 0 });
-    expect(settled(known, { version: oldVersion }, retry).entry).toBeUndefined();
-    expect(settled({ ...known, used: 2 }, { version: oldVersion }, retry).entry).toBeUndefined();
-    expect(settled(known, { version: oldVersion }).entry).toBe(known);
+    expect(evaluated(known, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(evaluated({ ...known, used: 2 }, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(evaluated(known, { version: oldVersion }).entry).toBe(known);
   });
 
   test('U8: allows one more correction of a contested collector', () => {
     const contested = endedEntry('updated', {}, { ...counted, drifts: 1 });
-    const { entry } = settled(contested, { version: oldVersion, header: over }, retry);
+    const { entry } = evaluated(contested, { version: oldVersion, header: over }, retry);
     expect(entry).toMatchObject({ drifts: 0, used: 1, ending: { kind: 'updated' } });
-    expect(settled(contested, { version: oldVersion, header: over }).entry).toBe(contested);
+    expect(evaluated(contested, { version: oldVersion, header: over }).entry).toBe(contested);
   });
 
   test('starts again with a collector that was rolled back', () => {
     const back = endedEntry('updated', { toVersion: oldVersion }, { back: true });
-    expect(settled(back, { version: oldVersion }, retry).entry).toBeUndefined();
+    expect(evaluated(back, { version: oldVersion }, retry).entry).toBeUndefined();
   });
 
   test.each(['failed', 'timedOut', 'refused', 'offline'] as const)(
     'U14: a collector that could not be rolled back (%s) still runs the version of this rollout, and can be rolled back later',
     (kind) => {
       const stuck = endedEntry(kind, { toVersion: oldVersion }, { back: true, used: 3 });
-      expect(settled(stuck, {}, retry).entry).toMatchObject({
+      expect(evaluated(stuck, {}, retry).entry).toMatchObject({
         back: false,
         used: 1,
         before: oldVersion,
@@ -249,6 +251,6 @@ describe('a retry by a person', () => {
 
   test('lets a rollback in flight end, and then treats its collector as any other', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
-    expect(settled(back, {}, retry).entry).toMatchObject({ back: false, open: { toVersion: oldVersion } });
+    expect(evaluated(back, {}, retry).entry).toMatchObject({ back: false, open: { toVersion: oldVersion } });
   });
 });

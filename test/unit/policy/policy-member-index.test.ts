@@ -372,9 +372,9 @@ describe('after any sequence of events', () => {
           // A new index does not know since when a collector runs another version than the target, so such collectors
           // are not compared.
           const fresh = bench.freshMembers().index;
-          const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
-          expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(
-            new Map([...memberStates(memberIndex)].filter(settled)),
+          const finished = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
+          expect(new Map([...memberStates(fresh)].filter(finished))).toEqual(
+            new Map([...memberStates(memberIndex)].filter(finished)),
           );
           expect([...fresh.ids()].sort()).toEqual([...memberIndex.ids()].sort());
         }

@@ -145,10 +145,10 @@ describe('the state of each collector in a rollback', () => {
       bench.listing.isObservable = false;
       bench.rebuild();
       expect(placeOf(bench)).toBe('left');
-      const { post, health, settled, figures } = decided(bench, { nowMs });
+      const { post, health, finished, figures } = decided(bench, { nowMs });
       expect(post).toEqual([]);
       expect(health.reason).toBe('RolledBack');
-      expect(settled).toBe(true);
+      expect(finished).toBe(true);
       expect(figures.failureReasons).toMatchObject([{ reason: `not rolled back: ${why}` }]);
       bench.listing.isObservable = true;
       bench.listing.show(
@@ -348,9 +348,9 @@ describe('the message of a rollback', () => {
       const collectors = fleetOf(2, () => ({ collectorVersion: target }));
       return decided(new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs }), observe);
     };
-    expect(under(openEntry({ toVersion: oldVersion, sinceMs: nowMs - 1 }, { back: true })).settled).toBe(false);
-    const { health, settled } = under(backAfter('updated'));
-    expect(settled).toBe(true);
+    expect(under(openEntry({ toVersion: oldVersion, sinceMs: nowMs - 1 }, { back: true })).finished).toBe(false);
+    const { health, finished } = under(backAfter('updated'));
+    expect(finished).toBe(true);
     expect(health).toMatchObject({
       ready: 'False',
       reason: 'Observing',

@@ -90,7 +90,7 @@ describe('a stage starts', () => {
 
   test('not in the decision that applies a retry', () => {
     const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
-    expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, settled: false });
+    expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, finished: false });
   });
 
   test('after its approval, also when its collectors are at the target already', () => {
@@ -106,12 +106,12 @@ describe('a stage starts', () => {
   test('only with collectors: otherwise it waits for a person', () => {
     const empty = stageOf('empty', { selector: { matchNames: ['none'] } });
     const setting: StateSetting = { fleet: ['old'], stages: [empty, rest] };
-    const { gate, health, settled } = decision(setting);
+    const { gate, health, finished } = decision(setting);
     expect(gate?.waitsFor).toMatch(
       /^a collector that stage empty can upgrade: to skip this empty stage, approve it or remove/,
     );
     expect(health.reason).toBe('AwaitingApproval');
-    expect(settled).toBe(true);
+    expect(finished).toBe(true);
     const skipped = decision({ ...setting, seen: approved(`${rolloutId}/empty`) });
     expect(namesOf(skipped)).toEqual(['empty', 'rest']);
     expect(skipped.header.stages?.[0]).toMatchObject({ members: 0, endedAtMs: epochMs + nowMs });

@@ -13,7 +13,12 @@ import { fingerprintOf } from '../../../src/destination/fingerprint.ts';
 import { type Manifest, manifestKind, manifestOf, manifestSha256 } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';
-import { type RunRecord, recordRun, ScheduleLayout, settleStart } from '../../../src/destination/schedule-records.ts';
+import {
+  type RunRecord,
+  recordRun,
+  ScheduleLayout,
+  storeStartOnce,
+} from '../../../src/destination/schedule-records.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerificationOptions, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
 
@@ -128,7 +133,7 @@ describe('the verification reports', () => {
   });
 
   test('a removed first record, by the stored start or by the given range', async () => {
-    await settleStart(destination, layout, startMs);
+    await storeStartOnce(destination, layout, startMs);
     destination.objects.delete((runs[0] as StoredRun).recordName);
     expect(await verify()).toMatchObject({ fromMs: startMs, gaps: [hour(0)] });
     destination.objects.delete(layout.start);

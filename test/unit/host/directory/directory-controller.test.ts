@@ -4,7 +4,7 @@ import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { systemRandom } from '../../../../src/base/random.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
-import { settled } from '../../../../src/controller/reconciler.ts';
+import { finished } from '../../../../src/controller/reconciler.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { get, policy, Workplace } from '../../../support/workplace.ts';
 
@@ -26,7 +26,7 @@ function echo(host: DirectoryHost) {
         seen.push(`${key.name} ${resource?.spec.target.version}`);
         const status = { targetVersion: resource?.spec.target.version } as never;
         if (resource) await host.writeStatus('CollectorVersionPolicy', { ...resource, status });
-        return settled;
+        return finished;
       },
     },
   });
@@ -45,7 +45,7 @@ test('a run on a directory settles although its own writes of status are changes
   place.write('api.yaml', policy('api'));
   const host = await place.open({ clock: systemClock });
   const { controller, seen } = echo(host);
-  await controller.whenSettled();
+  await controller.whenFinished();
   expect(get(host, 'web').status?.targetVersion).toBe('19.500-1');
   expect(seen.length).toBe(4);
 });
@@ -55,7 +55,7 @@ test('a manifest that changes is reconciled again', async () => {
   place.write('web.yaml', policy('web'));
   const host = await place.open({ clock: systemClock });
   const { controller } = echo(host);
-  await controller.whenSettled();
+  await controller.whenFinished();
   const written = new Promise<void>((resolve) => {
     const source = host.resources('CollectorVersionPolicy');
     source.subscribe((key) => {
@@ -64,6 +64,6 @@ test('a manifest that changes is reconciled again', async () => {
   });
   place.write('web.yaml', policy('web', '19.501-1'));
   await written;
-  await controller.whenSettled();
+  await controller.whenFinished();
   expect(get(host, 'web').status?.targetVersion).toBe('19.501-1');
 });
