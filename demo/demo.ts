@@ -129,7 +129,7 @@ async function exportMessages(context: CommandContext, manifest: string, exports
   return runProgram(['verify', exports], context);
 }
 
-/** Writes a manifest of an export that covers a quarter of an hour of yesterday. */
+/** Writes the manifest of an export that covers 15 minutes of the previous day. */
 function writeExport(file: string): void {
   const yesterdayMs = Date.now() - 24 * 60 * 60_000;
   const fromMs = yesterdayMs - (yesterdayMs % exportedMs);

@@ -51,7 +51,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, imports, generatedFiles, tools],
     runs: [
-      // This run has a low priority, so that the programs that the other run starts get enough CPU time.
+      // This run has a low priority, so that programs of the other run get enough CPU time.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],

@@ -17,7 +17,7 @@ export interface ShownStatus {
 
 export interface PolicyWatch {
   /**
-   * Returns the time at which the watch first received a status for which `holds` returns true, even if that was before
+   * Returns the time at which the watch first received a status for which `holds` returns true. This time may be before
    * the call.
    */
   until(name: string, holds: (shown: ShownStatus) => boolean, deadlineMs: number): Promise<number>;

@@ -62,8 +62,8 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands as numbers if one of them is a number, and otherwise as texts if one of them is a text. Two
- * fields are compared as numbers if both values look like numbers.
+ * Compares two operands as numbers if one is a number, and otherwise as texts if one is a text. Two fields are compared
+ * as numbers if both values look like numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: FieldSource) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

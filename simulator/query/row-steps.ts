@@ -57,8 +57,8 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the operators that decide which messages remain. These operators drop messages, or add fields that such
- * operators read.
+ * Returns the operators that decide which messages remain. They drop messages, or add fields that other operators need
+ * to drop messages.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];

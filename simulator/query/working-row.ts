@@ -51,9 +51,7 @@ export class WorkingRow implements MessageRow {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /**
-   * Hides the stored fields for which `stored` returns false, and the parsed fields for which `parsed` returns false.
-   */
+  /** Hides fields. `stored` and `parsed` return whether a stored or parsed field stays visible. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

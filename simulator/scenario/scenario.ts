@@ -54,7 +54,9 @@ export interface Scenario {
 export interface UserScenario {
   /** Access keys by access ID. Each key has its own limit of concurrent requests. */
   readonly keys: Readonly<Record<string, string>>;
-  /** Operations that the user may not use, so that requests get status 403. The value `true` means all operations. */
+  /**
+   * Operations that are forbidden for the user. Their requests get status 403. The value `true` means all operations.
+   */
   readonly forbidden?: boolean | readonly SimulatedOperation[];
   /** Collector groups that the user may see. Default: all groups. */
   readonly groups?: readonly string[];
@@ -295,8 +297,8 @@ export interface FaultScenario {
   /** Path or address to which a fault of kind `redirect` redirects. It replaces the base path of the request. */
   readonly to?: string;
   /**
-   * For faults of kind `lag`: age of the collector list that the service returns, or time for which the service does
-   * not know a new search job.
+   * Delay of faults of kind `lag`. The service returns a collector list of this age, or does not know a new search job
+   * for this time.
    */
   readonly lag?: string;
   /** State of the search job, for faults of kind `unknownState`. */
@@ -313,7 +315,7 @@ export interface EventScenario {
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
-  /** Version to which the event upgrades collectors. The upgrade looks as if another tool had started it. */
+  /** Version to which the event upgrades collectors. In the service's answers, another tool has started the upgrade. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
   /** Version that the collectors have after the event, as after a manual installation. */
   readonly setVersion?: string;

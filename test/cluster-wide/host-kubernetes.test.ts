@@ -376,10 +376,7 @@ async function setRules(role: Role, rules: readonly RbacRule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/**
- * Deletes the objects that a new operator creates by itself. If `hasLease` is true, the Lease remains, but without a
- * holder.
- */
+/** Deletes the objects that a new operator creates. If `hasLease` is true, the Lease remains, but without a holder. */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));
   await callApi('DELETE', objectPath('jobs', namespace));

@@ -89,7 +89,10 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Checks that the service runs at most `max` search jobs at once, and that deleting one makes room for another. */
+  /**
+   * Checks that at most `max` search jobs can be active at the same time, and that another one can start after a
+   * deletion.
+   */
   async function expectMaxJobs(simulator: SimulatedDeployment, max: number): Promise<void> {
     for (let job = 1; job < max; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

@@ -35,7 +35,7 @@ export interface CorpusManifest {
   readonly file: string;
   readonly text: string;
   readonly expectations: readonly Expectation[];
-  /** `says`: text in the refusal. Empty if the corpus does not expect a certain text. */
+  /** `says`: text in the refusal. Empty if the corpus expects no particular text. */
   readonly apiServer: { readonly refuses: boolean; readonly says: string };
 }
 

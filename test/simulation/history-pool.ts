@@ -113,7 +113,7 @@ class HistoryThread {
   }
 }
 
-/** Pools of worker threads. Several tests share a pool, so that its threads reuse the code that they have compiled. */
+/** Pools of worker threads. Several tests share a pool, so that each thread compiles the code only once. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });

@@ -75,7 +75,7 @@ export interface HistoryPlan {
 
 /**
  * Returns the plan of a simulation. With an even seed, rollouts have stages, windows and user actions. With an odd
- * seed, all collectors are upgraded at once.
+ * seed, rollouts have no stages.
  */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);

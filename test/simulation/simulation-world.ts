@@ -240,7 +240,7 @@ export class SimulationWorld extends World {
       this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
   }
 
-  /** Present state of the simulated world. */
+  /** Current state of the simulated world. */
   truth(): Truth {
     return {
       nowMs: this.clock.monotonic(),

@@ -29,7 +29,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Checks that upgrades which the status counts as succeeded really succeeded. */
+/** Checks that each upgrade that the status counts as succeeded has really succeeded. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,

@@ -10,7 +10,7 @@ export function taskViolations(record: HistoryRecord): string[] {
   return [...byCollector].flatMap(([id, tasks]) => [...overlaps(record, id, tasks), ...tooMany(record, id, tasks)]);
 }
 
-/** Checks that the operator never runs two upgrades of a collector at once. */
+/** Checks that the operator never runs two upgrades of a collector at the same time. */
 function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const { startMs, plan, state } = record;
   const found: string[] = [];
@@ -103,7 +103,8 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
 }
 
 /**
- * Periods in ms before and after a kill. If a request is sent in one of them, the operator may not learn its outcome.
+ * Periods in ms before and after a kill. The operator may not learn the outcome of a request that is sent in such a
+ * period.
  */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 

@@ -1,4 +1,7 @@
-/** Tests exports that are killed, and exports that two processes run at once. Each row must be written exactly once. */
+/**
+ * Tests exports that are killed, and exports that two processes run at the same time. Each row must be written exactly
+ * once.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';

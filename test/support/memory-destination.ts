@@ -19,8 +19,8 @@ export interface DestinationFault {
   /** Promise that delays the call: the call takes effect when the promise has settled. */
   readonly until?: Promise<unknown>;
   /**
-   * Error with which the call fails. `exists` makes the call succeed, as if an earlier attempt had already created the
-   * object.
+   * Error with which the call fails. With `exists`, the call succeeds, because an earlier attempt has already created
+   * the object.
    */
   readonly failure?: DestinationFailure | 'exists';
   /** True if the call takes effect although it fails. */

@@ -109,12 +109,12 @@ export class ServiceWorld {
     );
   }
 
-  /** Returns the present state of the service. */
+  /** Returns the current state of the service. */
   snapshot() {
     return this.model.snapshot(this.service.nowMs());
   }
 
-  /** Returns the present counters of the service. */
+  /** Returns the current counters of the service. */
   counters() {
     this.model.advance(this.service.nowMs());
     return this.model.counters();

@@ -39,8 +39,8 @@ export class DocsSession {
   }
 
   /**
-   * Runs a command, and throws if it fails. If the command does not end by itself, waits for its first output and lets
-   * it run.
+   * Runs a command, and throws if it fails. If the command runs until it is interrupted, only waits for its first
+   * output.
    */
   async run(command: string): Promise<void> {
     const line = command

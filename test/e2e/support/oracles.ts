@@ -7,7 +7,7 @@ import { isPost, type Tenant } from './simulator.ts';
 const ratePerSecond = 4;
 const maxConcurrent = 10;
 
-/** At most 4 requests of a user may arrive in any second, and at most 10 may run at once. */
+/** At most 4 requests of a user may arrive in any second, and at most 10 may run at the same time. */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
   const crowded = inOrder.map((first) => arrivalsFrom(first, inOrder)).filter(({ length }) => length > ratePerSecond);
@@ -39,7 +39,7 @@ export interface Promised {
   readonly lagMs?: number;
 }
 
-/** Checks that no collector has two upgrades at once, and that each repeated upgrade was necessary (U15). */
+/** Checks that no collector has two upgrades at the same time, and that each repeated upgrade was necessary (U15). */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
   const journal = tenant.journal();

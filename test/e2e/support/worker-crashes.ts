@@ -1,4 +1,4 @@
-/** Kills one of two workers of an export at certain steps, and starts it again (E3, E16). */
+/** Kills one of two workers of an export at some of its steps, and starts it again (E3, E16). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -246,7 +246,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Tells the client that a search reached the row limit. The client cannot detect such a small limit by itself. */
+  /** Tells the client that a search reached the row limit. The client cannot detect such a small limit. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts: string[] = [];

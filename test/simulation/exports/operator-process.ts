@@ -64,7 +64,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** Does nothing, because the operator watches its resources and notices changes by itself. */
+  /** Does nothing, because the operator notices changes of its resources through its watch. */
   tell(): void {}
 
   kill(): void {

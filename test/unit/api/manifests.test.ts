@@ -1,4 +1,4 @@
-/** Tests that values which occur in several files of `manifests/` are equal. */
+/** Tests that a value is the same in all files of `manifests/` that contain it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -27,8 +27,7 @@ describe('a local time', () => {
     ['Europe/Berlin', '2026-03-29T02:59', '2026-03-29T01:59:00.000Z'],
     ['America/New_York', '2026-03-08T02:30', '2026-03-08T07:30:00.000Z'],
     ['Australia/Lord_Howe', '2026-10-04T02:15', '2026-10-03T15:45:00.000Z'],
-    // Local times that do not exist, because the clocks skipped the last hour of a day in Nuuk, and a whole day in
-    // Apia.
+    // Local times that do not exist. The clocks skipped the last hour of a day in Nuuk, and a whole day in Apia.
     ['America/Nuuk', '2026-03-28T23:30', '2026-03-29T01:30:00.000Z'],
     ['Pacific/Apia', '2011-12-30T12:00', '2011-12-30T22:00:00.000Z'],
   ])('that %s skips is moved forward: %s is %s', (zone, local, expected) => {

@@ -1,6 +1,6 @@
 /**
  * Tests that no function of `src` has more than 50 lines. Biome's rule `noExcessiveLinesPerFunction` would not find all
- * of them, because it leaves out lines that begin with a brace, and the lines of a template literal.
+ * of them, because it does not count lines that begin with a brace, or the lines of a template literal.
  */
 import { expect, test } from 'vitest';
 import { type ParsedSourceFile, parseSource, pathsBelow, readText, type SyntaxNode } from './source-file.ts';

@@ -233,8 +233,7 @@ test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Two hosted collectors are not eligible. The five skipped collectors are eligible, although the service refused
-  // their upgrade, because a user must act.
+  // Of the five skipped collectors, two are eligible, because a user must examine why they were skipped.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

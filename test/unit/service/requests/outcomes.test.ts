@@ -107,10 +107,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/**
- * For each outcome: the reason, the handling and the effect that the error must have, and the number of requests that
- * must be sent.
- */
+/** For each outcome: the expected reason, handling and effect of the error, and the expected number of requests. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -194,14 +191,14 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
 ]);
 
 /**
- * Operations that change something. `getJob` is one of them, because the service reports each error of a search job
+ * Operations that change something. `getJob` belongs to them, because the service reports each error of a search job
  * only once (E5).
  */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
- * Returns the expected number of requests. The client does not repeat a request that may have taken effect or that has
- * delivered rows, except a deletion.
+ * Returns the expected number of requests. The client repeats a request only if it had no effect and has delivered no
+ * rows, or if it is a deletion.
  */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
