@@ -48,7 +48,7 @@ const minOfSearch = 13;
  */
 const minOfJob = 3;
 const maxShare = 1.1;
-const lookAgainMs = 50;
+const repeatMs = 50;
 const longestMs = 3_600_000;
 const range = { fromMs: Date.UTC(2026, 9, 1), toMs: Date.UTC(2026, 9, 2) };
 
@@ -225,7 +225,7 @@ async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: 
   };
   // The virtual clock advances to the next timer. This repeated timer keeps it running while the export waits for an
   // event and has no timer.
-  const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
+  const lookAgain = () => void clock.after(repeatMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);
   if (view?.stage !== 'complete') throw new Error(`the export is ${view?.stage}: ${view?.lastError?.message}`);

@@ -175,7 +175,7 @@ export class Gatherer {
   async #recordBuilds({ spec: { target } }: CollectorVersionPolicy, { account, listing }: Bound): Promise<void> {
     const builds = listing.builds()?.list;
     if (builds === undefined || minAgeMs(target) === 0) return;
-    this.#seenSinceMs = await this.#seenBuilds.look({
+    this.#seenSinceMs = await this.#seenBuilds.update({
       service: account.serviceId,
       builds,
       isCandidate: (version) => isCandidate(target, version),

@@ -18,10 +18,10 @@ import { measurePolicies } from './status/policy-metrics.ts';
  * Callback that gets the facts about a policy. A process with this callback makes no decisions: it starts no upgrade
  * and writes no status.
  */
-export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
+export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** Delay in ms before `onlyLook` is called again for a policy whose facts are still incomplete. */
-const lookAgainMs = 1_000;
+/** Delay in ms before `onGathered` is called again for a policy whose facts are still incomplete. */
+const repeatMs = 1_000;
 interface Running {
   readonly runtime: PolicyRuntime;
   readonly gatherer: Gatherer;
@@ -32,7 +32,7 @@ export interface PolicyReconcilerOptions
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
   /** If set, this process changes nothing. It calls this function instead of applying decisions. */
-  readonly onlyLook?: OnlyLook;
+  readonly onGathered?: GatheredListener;
   /** Replaces `decide` in tests that check its input and output. */
   readonly decide?: typeof decide;
 }
@@ -93,13 +93,13 @@ export class PolicyReconciler implements Reconciler {
   }
 
   async #decide(policy: CollectorVersionPolicy, { runtime, gatherer }: Running): Promise<Result> {
-    const { onlyLook, decide: decideWith = decide } = this.#options;
+    const { onGathered, decide: decideWith = decide } = this.#options;
     const bound = await gatherer.prepare(policy);
     // Nothing is awaited from here to the end of `decide`, so the facts of the decision cannot change.
     const gathered = 'kind' in bound ? bound : gatherer.gather(policy, bound);
-    if (onlyLook) {
-      onlyLook(policy, gathered);
-      return requeue(gathered.kind === 'unready' ? lookAgainMs : Infinity, true);
+    if (onGathered) {
+      onGathered(policy, gathered);
+      return requeue(gathered.kind === 'unready' ? repeatMs : Infinity, true);
     }
     if (gathered.kind === 'unready') return reportUnready(runtime, policy, gathered);
     return applyDecision(runtime, policy, gathered, decideWith(gathered.input));

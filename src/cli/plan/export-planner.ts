@@ -127,10 +127,10 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const pausedBy = options.pausedBy ?? pausedByOf(resource);
   const limits = limitsOf(resource, clock.now(), pausedBy !== undefined);
   const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
-  const { fromMs, toMs } = taskOf(resource, 'unknown').identity;
+  const { fromMs, toMs } = definitionOf(resource, 'unknown').identity;
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
-  const definition = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
+  const definition = definitionOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
   const quirks = new ServiceQuirks();
   const jobs = new JobSet({ jobs: account.searches, quirks, clock, signal, onProgress: () => {} });
   const startedMs = clock.monotonic();
@@ -151,7 +151,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
  * Returns the export's definition, such as its query and time range, from which searches are planned. Throws if the spec is
  * invalid.
  */
-function taskOf(resource: SearchExport, serviceHost: string): ExportDefinition {
+function definitionOf(resource: SearchExport, serviceHost: string): ExportDefinition {
   const definition = exportDefinition(requestOf(resource), serviceHost);
   if (!('problem' in definition)) return definition;
   const message = `spec.${definition.member}: ${definition.problem}.`;

@@ -79,7 +79,7 @@ class Planning {
       host,
       accounts,
       enqueue: (key) => this.#controller.enqueue(key),
-      onlyLook: (policy, gathered) => this.#record(this.#outlook(policy, gathered)),
+      onGathered: (policy, gathered) => this.#record(this.#outlook(policy, gathered)),
     });
     this.#controller = new Controller({
       ...common,

@@ -8,7 +8,6 @@
  * - When a manifest becomes invalid, its resource does not change (D1, D2).
  * - A resource that the operator created has no manifest. It is deleted together with its owner.
  */
-
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { type AnyResource, apiVersion, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { applyDefaults } from '../../api/schemas.ts';
@@ -36,7 +35,7 @@ import {
   recordFiles,
   retainedUntil,
 } from './resource-records.ts';
-import { SerialTasks } from './serial-tasks.ts';
+import { SerialQueue } from './serial-queue.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /**
@@ -65,7 +64,7 @@ export class DirectoryContents {
   readonly #options: DirectoryContentsOptions;
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
-  readonly #tasks = new SerialTasks();
+  readonly #queue = new SerialQueue();
   /**
    * Monotonic time in ms at which this process noticed that an object's manifest is missing, by identity of the object.
    */
@@ -229,11 +228,11 @@ export class DirectoryContents {
   async close(): Promise<void> {
     this.#closed = true;
     this.#nextReading?.timer.cancel();
-    await this.#tasks.drained();
+    await this.#queue.drained();
   }
 
-  #exclusively<T>(task: () => Promise<T>): Promise<T> {
-    return this.#tasks.run('contents', task);
+  #exclusively<T>(act: () => Promise<T>): Promise<T> {
+    return this.#queue.run('contents', act);
   }
 
   async #loadRecords(): Promise<void> {
@@ -524,14 +523,14 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `task` for one resource. Adds an error to `failures`, so that the other resources are still processed. */
+/** Runs `act` for one resource. Adds an error to `failures`, so that the other resources are still processed. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },
-  task: () => Promise<void>,
+  act: () => Promise<void>,
 ): Promise<void> {
   try {
-    await task();
+    await act();
   } catch (error) {
     failures.push(fileError(`${directory}/${manifest}`, 'Unreadable', asLogfleetError(error).message, ''));
   }

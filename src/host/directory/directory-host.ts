@@ -2,7 +2,6 @@
  * Runs the operator on directories of manifest files instead of a Kubernetes cluster. The folder `.logfleet` beside the
  * manifests contains status and ledgers. A lock file replaces leader election.
  */
-
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderExplanation, renderFinding } from '../../api/finding.ts';
@@ -21,7 +20,7 @@ import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
 import { type Notice, renderNotice } from './resource-records.ts';
-import { SerialTasks } from './serial-tasks.ts';
+import { SerialQueue } from './serial-queue.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
@@ -61,7 +60,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   readonly #locks: readonly ProcessLock[];
   readonly #watch: ChangeWatch;
   readonly #eventFiles: ReadonlyMap<string, EventFile>;
-  readonly #ledgerTasks = new SerialTasks();
+  readonly #ledgerQueue = new SerialQueue();
   readonly #log: Logger;
   readonly #troubles: TroubleLines;
   readonly #notices: string[] = [];
@@ -78,7 +77,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
     );
     this.leadership = new DirectoryLeadership(locks);
-    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.#ledgerTasks, true);
+    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.#ledgerQueue, true);
     this.secrets = {
       get: async (key) => this.secret(key) ?? secretsFromEnvironment,
       takesVariables: (key) => this.secret(key) === undefined,
@@ -114,7 +113,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   override async close(): Promise<void> {
     this.#watch.close();
     await super.close();
-    await this.#ledgerTasks.drained();
+    await this.#ledgerQueue.drained();
     for (const file of this.#eventFiles.values()) await file.flushed();
     await releaseAll(this.#locks);
   }

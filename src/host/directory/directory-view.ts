@@ -5,7 +5,7 @@ import { sleep } from '../../base/clock.ts';
 import type { LedgerStore } from '../host.ts';
 import { DirectoryContents, type DirectoryContentsOptions } from './directory-contents.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import { SerialTasks } from './serial-tasks.ts';
+import { SerialQueue } from './serial-queue.ts';
 
 const pollIntervalMs = 500;
 
@@ -17,7 +17,7 @@ export class DirectoryView extends DirectoryContents {
   /** Ledgers on the disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles(
     (owner) => this.stateOf(owner),
-    new SerialTasks(),
+    new SerialQueue(),
     false,
   );
 

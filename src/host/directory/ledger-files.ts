@@ -6,19 +6,18 @@
  * - Reads and writes of one ledger never overlap.
  * - A resource never uses the ledger of a deleted resource with the same name.
  */
-
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { assertShard, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import { readIfPresent, requireState, writeDurably } from './durable-file.ts';
-import type { SerialTasks } from './serial-tasks.ts';
+import type { SerialQueue } from './serial-queue.ts';
 import type { StateDirectory } from './state-directory.ts';
 
 export class LedgerFiles implements LedgerStore {
   readonly #stateOf: (owner: OwnerRef) => StateDirectory | undefined;
-  readonly #tasks: SerialTasks;
+  readonly #queue: SerialQueue;
   readonly #isOperator: boolean;
 
   /**
@@ -26,14 +25,14 @@ export class LedgerFiles implements LedgerStore {
    * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing; other commands accept
    * directories without this folder
    */
-  constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks, isOperator: boolean) {
+  constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, queue: SerialQueue, isOperator: boolean) {
     this.#stateOf = stateOf;
-    this.#tasks = tasks;
+    this.#queue = queue;
     this.#isOperator = isOperator;
   }
 
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
-    return this.#tasks.run(owner.uid, async () => {
+    return this.#queue.run(owner.uid, async () => {
       const state = this.#stateOf(owner);
       return state && this.#read(state, state.ledgerFile(owner, shard));
     });
@@ -42,7 +41,7 @@ export class LedgerFiles implements LedgerStore {
   write(owner: OwnerRef, shard: string, content: string, expected: string | undefined): Promise<string> {
     assertShard(owner, shard, content);
     const { kind, uid } = owner;
-    return this.#tasks.run(uid, () =>
+    return this.#queue.run(uid, () =>
       crossing('ledger.write', async () => {
         const state = this.#stateOf(owner);
         if (!state) throw failure('wait', 'host.gone', `${kind} ${keyText(owner)} with uid ${uid} no longer exists`);

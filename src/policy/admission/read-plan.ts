@@ -33,7 +33,7 @@ export function planReads(
   const { observation, now, settings } = input;
   const { listing, reads, typicalMs } = observation;
   const isWaiting = pending.counts().pending > 0;
-  const landed = lookForLanded(input, pending);
+  const landed = readsOfUnknownUpgrades(input, pending);
   const watch = planWatch({
     open: pending.open(),
     needed: [...admission.listingsNeeded, ...landed.listingsNeeded],
@@ -59,7 +59,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
 }
 
 /** Plans page reads for running upgrades that the ledger does not contain, such as upgrades to a former target (U9). */
-function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
+function readsOfUnknownUpgrades({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;
   for (const id of memberIndex.members('inProgress')) {

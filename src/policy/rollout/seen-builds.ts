@@ -48,7 +48,7 @@ export class SeenBuilds {
    * Returns the time since which each build is offered, and stores the times of new builds. Throws if the stored times
    * cannot be read or written.
    */
-  async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
+  async update({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
     const before = new Map(this.#known.service === service ? this.#known.seen : []);
     if (builds.length === 0) return before;

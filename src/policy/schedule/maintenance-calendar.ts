@@ -152,39 +152,39 @@ export class MaintenanceCalendar {
 
   #findVerdict(wallMs: number, zone: string): Found<WindowVerdict> {
     if (this.byCollector && !timeZone(zone)) return { value: { kind: 'zoneUnreadable' }, untilMs: Infinity };
-    const piece = this.#pieceFrom(wallMs, this.#openings(zone), this.#cutoffMs);
-    if (piece && piece.fromMs <= wallMs) {
-      const untilMs = piece.toMs - this.#cutoffMs;
+    const range = this.#nextRange(wallMs, this.#openings(zone), this.#cutoffMs);
+    if (range && range.fromMs <= wallMs) {
+      const untilMs = range.toMs - this.#cutoffMs;
       return { value: { kind: 'open', untilMs }, untilMs };
     }
-    const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
+    const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#reason(wallMs, range) } as const;
     // The reason may name a maintenance exclusion, so it can change when the next exclusion begins. The verdict is
     // cached only until then.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
-    return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
+    return { value, untilMs: Math.min(range?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
 
-  #reason(wallMs: number, piece: TimeRange | undefined): string {
+  #reason(wallMs: number, range: TimeRange | undefined): string {
     const block = this.#blocks.find(({ fromMs, toMs }) => fromMs <= wallMs && wallMs < toMs);
-    const before = piece && this.#blocks.find(({ toMs }) => toMs === piece.fromMs);
+    const before = range && this.#blocks.find(({ toMs }) => toMs === range.fromMs);
     const exclusion = block ?? before;
     if (exclusion) return `the end of the maintenance exclusion ${JSON.stringify(exclusion.name)}`;
-    if (piece) return 'the next maintenance window';
+    if (range) return 'the next maintenance window';
     return `a maintenance window, but no future window is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
   }
 
   #findNext(wallMs: number, zone: string): Found<TimeRange | undefined> {
     const openings = this.#openings(zone);
-    const piece = openings && this.#pieceFrom(wallMs, openings, 0);
-    if (!openings || !piece || piece.toMs === Infinity) return { value: undefined, untilMs: Infinity };
-    const { toMs } = piece;
-    const before = this.#blocks.findLast((block) => block.toMs <= piece.fromMs);
-    const fromMs = Math.max(spanStart(openings, piece.fromMs), before?.toMs ?? -Infinity);
+    const range = openings && this.#nextRange(wallMs, openings, 0);
+    if (!openings || !range || range.toMs === Infinity) return { value: undefined, untilMs: Infinity };
+    const { toMs } = range;
+    const before = this.#blocks.findLast((block) => block.toMs <= range.fromMs);
+    const fromMs = Math.max(spanStart(openings, range.fromMs), before?.toMs ?? -Infinity);
     return { value: { fromMs, toMs }, untilMs: toMs };
   }
 
   /** Returns the first period at or after `afterMs` in which a window is open for longer than the cutoff. */
-  #pieceFrom(afterMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): TimeRange | undefined {
+  #nextRange(afterMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): TimeRange | undefined {
     let spans = spansFrom(openings, afterMs);
     let span = spans.next().value;
     let fromMs = afterMs;

@@ -21,13 +21,13 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 /** Maximum time in ms by which a window opens earlier or later when daylight-saving time begins or ends. */
 const longestChangeMs = dayMs;
 /** A time range that is longer than this number of ms counts as endless. */
-const longestSightMs = 400 * dayMs;
+const endlessMs = 400 * dayMs;
 /**
  * Period in ms that the first search for the start of a time range covers. Each further search covers a period twice as
  * long.
  */
-const shortestLookMs = hourMs;
-const longestLookBackMs = 2 ** 14 * shortestLookMs;
+const firstLookbackMs = hourMs;
+const maxLookbackMs = 2 ** 14 * firstLookbackMs;
 /** Maximum number of window openings in one search. */
 const maxOpenings = 50_000;
 
@@ -51,7 +51,7 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
     }
     if (span.toMs > current.toMs) current = { fromMs: current.fromMs, toMs: span.toMs };
     const seenMs = current.toMs - Math.max(afterMs, current.fromMs);
-    if (++count < maxOpenings && seenMs <= longestSightMs) continue;
+    if (++count < maxOpenings && seenMs <= endlessMs) continue;
     yield { fromMs: current.fromMs, toMs: Infinity };
     return;
   }
@@ -63,7 +63,7 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
  * time that was searched.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
+  for (let backMs = firstLookbackMs; backMs <= maxLookbackMs; backMs *= 2) {
     const afterMs = atMs - backMs;
     for (const { fromMs, toMs } of spansFrom(openings, afterMs)) {
       if (toMs < atMs) continue;
@@ -71,7 +71,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
       break;
     }
   }
-  return atMs - longestLookBackMs;
+  return atMs - maxLookbackMs;
 }
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */

@@ -41,7 +41,7 @@ const fallWeight = 1 / 32;
  */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
-const baselineWindowMs = 60_000;
+const baselinePeriodMs = 60_000;
 
 /**
  * Kind of round trip: the class of a request, or a connection handshake. Only round trips of the same kind are
@@ -129,7 +129,7 @@ export class PathMargin {
     const baseline = getOrAdd(this.#baselines, kind, () => ({
       ...{ answers: 0, sinceMs: answeredAtMs, quickestMs: roundTripMs, quickestBeforeMs: Number.POSITIVE_INFINITY },
     }));
-    if (answeredAtMs - baseline.sinceMs >= baselineWindowMs) {
+    if (answeredAtMs - baseline.sinceMs >= baselinePeriodMs) {
       baseline.sinceMs = answeredAtMs;
       baseline.quickestBeforeMs = baseline.quickestMs;
       baseline.quickestMs = roundTripMs;

@@ -3,33 +3,36 @@ import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PlaceMessage, StartData } from '../page-data.ts';
 import { DetailPane } from './detail-pane.tsx';
-import { ListWindow } from './list-window.ts';
 import { ResourceList } from './resource-list.tsx';
 import { everything, followChanges, readDetail, readList, type ShownDetail } from './server-data.ts';
+import { VisibleRows } from './visible-rows.ts';
 
 function App({ start }: { start: StartData }) {
   const [filter, setFilter] = useState(everything);
   const [, setReads] = useState(0);
   const [place, setPlace] = useState(start.place);
   const [isConnected, setConnected] = useState(true);
-  const window = useMemo(() => new ListWindow(start.list, readList, () => setReads((reads) => reads + 1)), [start]);
+  const visibleRows = useMemo(
+    () => new VisibleRows(start.list, readList, () => setReads((reads) => reads + 1)),
+    [start],
+  );
   const selected = useSelected();
   const { detail, readAgain } = useDetail(selected);
 
-  useEffect(() => window.select(filter), [window, filter]);
+  useEffect(() => visibleRows.select(filter), [visibleRows, filter]);
   const live = useRef({ selected, readAgain });
   live.current = { selected, readAgain };
   useEffect(() => {
     followChanges({
       onChange: ({ changed }) => {
-        window.refresh();
+        visibleRows.refresh();
         const { selected: id, readAgain: read } = live.current;
         if (changed === undefined || changed.includes(id)) read();
       },
       onPlace: setPlace,
       onConnection: setConnected,
     });
-  }, [window]);
+  }, [visibleRows]);
 
   return (
     <div class="frame">
@@ -37,10 +40,10 @@ function App({ start }: { start: StartData }) {
       <Warnings warnings={place.warnings} isConnected={isConnected} />
       <main class="panes" data-screen={selected === '' ? 'list' : 'detail'}>
         <nav class="list-pane" aria-label="Resources">
-          <ResourceList window={window} filter={filter} onFilter={setFilter} selected={selected} />
+          <ResourceList visibleRows={visibleRows} filter={filter} onFilter={setFilter} selected={selected} />
         </nav>
         <div class="detail-pane">
-          <DetailPane id={selected} detail={detail} total={window.page.total} />
+          <DetailPane id={selected} detail={detail} total={visibleRows.page.total} />
         </div>
       </main>
       <Announcement detail={detail} />

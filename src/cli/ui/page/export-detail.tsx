@@ -1,5 +1,4 @@
 /** Details of an export: progress, rows over time, running searches, and files. */
-
 import type { SearchExportStatus } from '../../../api/generated/search-export.ts';
 import type { SearchExport } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../api/time-range.ts';
@@ -41,7 +40,7 @@ function ExportFigures({ status: { progress, estimatedCompletionTime } }: { stat
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, rowsPerSecond, coveredPercent } = progress;
   return (
     <Pairs
-      look="figures"
+      variant="figures"
       pairs={{
         Exported: `${coveredPercent}%`,
         Rows: rowsWritten,
@@ -146,7 +145,7 @@ function Files({ status: { manifest, fingerprint, location } }: { status: Search
   return (
     <Section title="Files and proof">
       <Pairs
-        look="facts"
+        variant="facts"
         pairs={{
           Location: location,
           Manifest: manifest?.url,
@@ -166,7 +165,7 @@ function Workers({ status: { kubernetesJob, workers = [] } }: { status: SearchEx
   if (!kubernetesJob) return null;
   return (
     <Section title="Kubernetes Job">
-      <Pairs look="facts" pairs={{ Name: kubernetesJob.name, 'Failed pods': kubernetesJob.failedPods }} />
+      <Pairs variant="facts" pairs={{ Name: kubernetesJob.name, 'Failed pods': kubernetesJob.failedPods }} />
       <Table
         title="Workers"
         rows={workers}
@@ -189,7 +188,7 @@ function ExportFacts({ resource: { spec, status = {} } }: { resource: SearchExpo
   return (
     <Section title="Export">
       <Pairs
-        look="facts"
+        variant="facts"
         pairs={{
           Query: <code>{spec.query}</code>,
           'Time range': timeRange && `${timeRange.startTime} to ${timeRange.endTime}`,

@@ -41,14 +41,14 @@ export function Section({ title, children }: { title: string; children: Componen
 
 interface PairsProps {
   /** `figures` are large and at the top. `facts` take one line each. */
-  readonly look: 'figures' | 'facts';
+  readonly variant: 'figures' | 'facts';
   /** Values by name. Values that are undefined are omitted. */
   readonly pairs: Readonly<Record<string, ComponentChildren>>;
 }
 
-export function Pairs({ look, pairs }: PairsProps) {
+export function Pairs({ variant, pairs }: PairsProps) {
   return (
-    <dl class={look}>
+    <dl class={variant}>
       {Object.entries(pairs).map(
         ([name, value]) =>
           value !== undefined && (

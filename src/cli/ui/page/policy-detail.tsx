@@ -81,7 +81,7 @@ function RolloutFigures({ policy: { spec, status = {} } }: { policy: CollectorVe
   return (
     <>
       <Pairs
-        look="figures"
+        variant="figures"
         pairs={{
           Target: targetVersion,
           Channel: spec.target.channel,

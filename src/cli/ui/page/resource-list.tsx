@@ -6,9 +6,9 @@ import type { Tone } from '../../render/condition-lines.ts';
 import { renderAgeSince, renderCount } from '../../render/text.ts';
 import type { ListRow } from '../page-data.ts';
 import { collectorSegments, exportSegments, StackedBar } from './charts.tsx';
-import { type ListWindow, type RowRange, rangeInView } from './list-window.ts';
 import { StateChip, shown, useNow } from './parts.tsx';
 import type { Filter } from './server-data.ts';
+import { type RowRange, rangeInView, type VisibleRows } from './visible-rows.ts';
 
 /** Height of a row in pixels, as in `page.css`. */
 const rowHeight = 68;
@@ -27,19 +27,19 @@ const toneLabels: Readonly<Record<Tone, string>> = {
 };
 
 interface ListProps {
-  readonly window: ListWindow;
+  readonly visibleRows: VisibleRows;
   readonly filter: Filter;
   readonly onFilter: (filter: Filter) => void;
   readonly selected: string;
 }
 
-export function ResourceList({ window, filter, onFilter, selected }: ListProps) {
-  const { total } = window.page;
+export function ResourceList({ visibleRows, filter, onFilter, selected }: ListProps) {
+  const { total } = visibleRows.page;
   const isFiltered = Object.values(filter).some((value) => value !== '');
   return (
     <>
       <h2 class="unseen">Resources</h2>
-      <Filters window={window} filter={filter} onFilter={onFilter} />
+      <Filters visibleRows={visibleRows} filter={filter} onFilter={onFilter} />
       <p class="unseen" role="status">
         {renderCount(total, 'resource')}
       </p>
@@ -48,19 +48,19 @@ export function ResourceList({ window, filter, onFilter, selected }: ListProps) 
           {isFiltered ? 'No resource matches the filter.' : 'There are no policies, exports or schedules here.'}
         </p>
       ) : (
-        <Rows window={window} total={total} filter={filter} selected={selected} />
+        <Rows visibleRows={visibleRows} total={total} filter={filter} selected={selected} />
       )}
     </>
   );
 }
 
-function Filters({ window: { page }, filter, onFilter }: Omit<ListProps, 'selected'>) {
+function Filters({ visibleRows: { page }, filter, onFilter }: Omit<ListProps, 'selected'>) {
   const all = Object.values(page.kinds).reduce((sum, count) => sum + count, 0);
   return (
     <div class="filters">
       <Choice
         title="Kind"
-        look="kinds"
+        variant="kinds"
         labels={{ '': 'All', ...kindLabels }}
         counts={{ '': all, ...page.kinds }}
         chosen={filter.kind}
@@ -77,7 +77,7 @@ function Filters({ window: { page }, filter, onFilter }: Omit<ListProps, 'select
       </label>
       <Choice
         title="State"
-        look="tones"
+        variant="tones"
         labels={toneLabels}
         counts={page.tones}
         chosen={filter.tone}
@@ -89,7 +89,7 @@ function Filters({ window: { page }, filter, onFilter }: Omit<ListProps, 'select
 
 interface ChoiceProps {
   readonly title: string;
-  readonly look: 'kinds' | 'tones';
+  readonly variant: 'kinds' | 'tones';
   /** Texts of the buttons, by value. */
   readonly labels: Readonly<Record<string, string>>;
   readonly counts: Readonly<Record<string, number>>;
@@ -97,9 +97,9 @@ interface ChoiceProps {
   readonly onChoose: (value: string) => void;
 }
 
-function Choice({ title, look, labels, counts, chosen, onChoose }: ChoiceProps) {
+function Choice({ title, variant, labels, counts, chosen, onChoose }: ChoiceProps) {
   return (
-    <fieldset class={`choice ${look}`}>
+    <fieldset class={`choice ${variant}`}>
       <legend class="unseen">{title}</legend>
       {Object.entries(labels).map(([value, label]) => (
         <button
@@ -116,11 +116,11 @@ function Choice({ title, look, labels, counts, chosen, onChoose }: ChoiceProps) 
   );
 }
 
-function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
+function Rows({ visibleRows, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const { range, measure } = useVisibleRange(scroller, window, total);
+  const { range, measure } = useVisibleRange(scroller, visibleRows, total);
   const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
-  const { focused, moveFocus, noteFocus } = useFocusedRow({ scroller, window, total, filter, selected, inView });
+  const { focused, moveFocus, noteFocus } = useFocusedRow({ scroller, visibleRows, total, filter, selected, inView });
   const move = (event: KeyboardEvent) => {
     const perPage = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1);
     const target = moved(event.key, focused, perPage, total);
@@ -138,10 +138,10 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
         {shown.map((index) => (
           <Row
             key={index}
-            row={window.row(index)}
+            row={visibleRows.row(index)}
             index={index}
             total={total}
-            isSelected={window.row(index)?.id === selected}
+            isSelected={visibleRows.row(index)?.id === selected}
             isFocusable={index === focused}
           />
         ))}
@@ -153,14 +153,14 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
 type Scroller = RefObject<HTMLDivElement | null>;
 
 /** Returns the rows in view, and a function that measures them again after a scroll. */
-function useVisibleRange(scroller: Scroller, window: ListWindow, total: number) {
+function useVisibleRange(scroller: Scroller, visibleRows: VisibleRows, total: number) {
   // First guess of the visible rows, which the observer below corrects.
   const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
     const seen = rangeInView(scrollTop, clientHeight, rowHeight, total);
     setRange((known) => (known.first === seen.first && known.count === seen.count ? known : seen));
-    window.show(seen);
+    visibleRows.show(seen);
   };
   useLayoutEffect(() => {
     const observer = new ResizeObserver(measure);
@@ -178,7 +178,7 @@ interface FocusProps extends Omit<ListProps, 'onFilter'> {
 }
 
 /** Returns the index of the focused row, which is the only row that Tab reaches, and functions that change the index. */
-function useFocusedRow({ scroller, window, total, filter, selected, inView }: FocusProps) {
+function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView }: FocusProps) {
   const [lastFocused, setFocused] = useState(0);
   const focused = Math.min(lastFocused, total - 1);
   /** Resource with the focus; undefined until the next rendering after the focus has moved. */
@@ -192,10 +192,10 @@ function useFocusedRow({ scroller, window, total, filter, selected, inView }: Fo
   const wantsFocus = useWantedFocus(scroller, focused, selected);
   // The focus follows its resource to another row in view.
   useLayoutEffect(() => {
-    const id = window.row(focused)?.id;
+    const id = visibleRows.row(focused)?.id;
     const wanted = focusedId.current;
     const place =
-      wanted === undefined || wanted === id ? undefined : inView.find((index) => window.row(index)?.id === wanted);
+      wanted === undefined || wanted === id ? undefined : inView.find((index) => visibleRows.row(index)?.id === wanted);
     if (place === undefined) {
       focusedId.current = id;
       return;

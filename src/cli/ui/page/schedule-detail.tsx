@@ -1,5 +1,4 @@
 /** Details of a schedule: exported time, gaps, runs, and lag. */
-
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../api/time-range.ts';
@@ -28,7 +27,7 @@ export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule })
       />
       <Section title="Schedule">
         <Pairs
-          look="facts"
+          variant="facts"
           pairs={{
             Schedule: `${spec.schedule} in ${spec.timeZone}`,
             Start: status.startTime,
@@ -50,7 +49,7 @@ function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
   const untilNextMs = Date.parse(nextScheduleTime ?? '') - nowMs;
   return (
     <Pairs
-      look="figures"
+      variant="figures"
       pairs={{
         'Exported until': coveredUntil && renderMinute(Date.parse(coveredUntil)),
         Lag: summary?.lagSince && renderAgeSince(summary.lagSince, nowMs),

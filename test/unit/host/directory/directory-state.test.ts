@@ -11,7 +11,7 @@ import {
   writeDurably,
 } from '../../../../src/host/directory/durable-file.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
-import { SerialTasks } from '../../../../src/host/directory/serial-tasks.ts';
+import { SerialQueue } from '../../../../src/host/directory/serial-queue.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
 import { maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { settle } from '../../../support/virtual-clock.ts';
@@ -262,7 +262,7 @@ describe('a view', () => {
 });
 
 test('tasks of one key never overlap, tasks of different keys do, and a failure affects no other task', async () => {
-  const tasks = new SerialTasks();
+  const tasks = new SerialQueue();
   const order: string[] = [];
   const task = (name: string) => async () => {
     order.push(`${name} begins`);

@@ -22,7 +22,7 @@ export function rangeInView(scrollTop: number, height: number, rowHeight: number
 
 type ReadList = (filter: Filter, offset: number, limit: number) => Promise<ListPage>;
 
-export class ListWindow {
+export class VisibleRows {
   readonly #read: ReadList;
   readonly #onChange: () => void;
   readonly #rows = new Map<number, ListRow>();
