@@ -271,7 +271,7 @@ describe('an export', () => {
       ['query', 'query', { query: 'warning' }],
       ['end', 'timeRange', { timeRange: { to: '2026-10-03T00:00:00' } }],
       ['zone', 'timeRange', { timeRange: { timeZone: 'UTC' } }],
-      ['zone, which is left out,', 'timeRange', { timeRange: { from: '0', to: '1', timeZone: null } }],
+      ['zone, which is removed,', 'timeRange', { timeRange: { from: '0', to: '1', timeZone: null } }],
       ['time', 'byReceiptTime', { byReceiptTime: true }],
       ['parsing', 'autoParsingMode', { autoParsingMode: 'AutoParse' }],
       ['results', 'results', { results: 'Records' }],

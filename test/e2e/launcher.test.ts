@@ -95,7 +95,7 @@ test('continues if standard error goes to a full disk', async () => {
 });
 
 async function firstLine(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('its standard output is no pipe');
+  if (!child.stdout) throw new Error('its standard output is not a pipe');
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   return line;
 }

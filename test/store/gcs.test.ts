@@ -348,8 +348,8 @@ describe('an upload session', () => {
 });
 
 test.each([
-  ['also when the last answer is lost', true],
-  ['also when the last answer arrives', false],
+  ['even if the last answer is lost', true],
+  ['even if the last answer arrives', false],
 ])('a file is not complete if the store has stored a repeated chunk twice, %s', async (_, losesLast) => {
   const { endpoint: target } = inject('fakeGcsServer');
   let chunks = 0;

@@ -85,7 +85,7 @@ const waitForPeople: readonly string[] = [reasons.paused, reasons.awaitingApprov
 describe('the table of health states', () => {
   test.each([
     ['everything is at the target', 'True', [], reasons.allUpdated, 'Healthy', 'current'],
-    ['overlapping says nothing about health', 'True', ['Overlapping'], reasons.allUpdated, 'Healthy', 'current'],
+    ['overlapping does not affect health', 'True', ['Overlapping'], reasons.allUpdated, 'Healthy', 'current'],
     ['rolling', 'False', ['Reconciling'], reasons.rollingOut, 'Progressing', 'inProgress'],
     ['a window', 'False', ['Reconciling'], reasons.waitingForWindow, 'Progressing', 'inProgress'],
     ['a soak', 'False', ['Reconciling'], reasons.soaking, 'Progressing', 'inProgress'],
@@ -135,11 +135,18 @@ describe('the table of health states', () => {
 describe('the table of health states of exports', () => {
   test.each([
     ['complete', 'True', ['Complete'], reasons.exported, 'Healthy', 'current'],
-    ['complete, but for what is flagged', 'True', ['Complete'], reasons.exportedIncomplete, 'Healthy', 'current'],
+    ['complete, except flagged intervals', 'True', ['Complete'], reasons.exportedIncomplete, 'Healthy', 'current'],
     ['exporting', 'False', ['Reconciling'], reasons.exporting, 'Progressing', 'inProgress'],
     ['waiting for rows to arrive', 'False', ['Reconciling'], reasons.waitingToSettle, 'Progressing', 'inProgress'],
     ['a full disk', 'False', ['Reconciling'], reasons.destinationFull, 'Progressing', 'inProgress'],
-    ['a store that is away', 'False', ['Reconciling'], reasons.destinationUnavailable, 'Progressing', 'inProgress'],
+    [
+      'a store that cannot be reached',
+      'False',
+      ['Reconciling'],
+      reasons.destinationUnavailable,
+      'Progressing',
+      'inProgress',
+    ],
     ['paused', 'Unknown', [], reasons.paused, 'Suspended', 'inProgress'],
     ['an interval that cannot be proven', 'False', ['Stalled'], reasons.intervalIncomplete, 'Degraded', 'failed'],
     ['a limit', 'False', ['Stalled'], reasons.maxMessagesReached, 'Degraded', 'failed'],

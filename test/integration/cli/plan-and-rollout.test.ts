@@ -107,7 +107,7 @@ const cases: Readonly<Record<string, PlannedRolloutCase>> = {
     },
     upgradeSeconds: 180,
   },
-  'windows by the zone of each collector': {
+  'windows in the time zone of each collector': {
     groups: zones,
     spec: {
       strategy: { maxInProgress: 8, order: 'OldestVersionFirst' },
@@ -224,10 +224,10 @@ describe('a plan and its rollout', () => {
   });
 
   const moments = [
-    ['before any has ended', 'a canary that soaks, and the rest', 3 * minuteMs, 'given'],
+    ['before any upgrade has ended', 'a canary that soaks, and the rest', 3 * minuteMs, 'given'],
     ['in the soak of its canary', 'a canary that soaks, and the rest', 30 * minuteMs, 'measured'],
     ['in the analysis of its canary', 'a canary with a message analysis, and the rest', 41 * minuteMs, 'measured'],
-    ['in the midst of the rest', 'a canary that soaks, and the rest', 75 * minuteMs, 'measured'],
+    ['during the last stage', 'a canary that soaks, and the rest', 75 * minuteMs, 'measured'],
     ['without stages', 'no stages', 7 * minuteMs, 'measured'],
     ['in small pages', 'no stages, by name, in small pages', 9 * minuteMs, 'measured'],
   ] as const;

@@ -31,7 +31,7 @@ async function searching(): Promise<ExportWorld> {
 test.each<[string, Readonly<Record<string, string>>]>([
   ['a key of the same user', second],
   ['a share of the rate', { requestsPerSecond: base64('3') }],
-  ['a host that may be followed to', { allowedHosts: base64('elsewhere.example.com') }],
+  ['a host to which redirects are allowed', { allowedHosts: base64('elsewhere.example.com') }],
 ])('with %s changed, running searches are read to their end, and their jobs are deleted', async (_, data) => {
   const world = await searching();
   const own = openJobs(world);

@@ -59,7 +59,7 @@ const mistakes: readonly Mistake[] = [
     requestsPerHour: 0,
   },
   {
-    name: 'an authority that is no certificate',
+    name: 'a certificate authority that is not a certificate',
     secret: { 'ca.crt': 'my-ca' },
     reason: 'SecretInvalid',
     names: /Secret logging\/log-service: ca\.crt /,
@@ -83,7 +83,7 @@ const mistakes: readonly Mistake[] = [
     requestsPerHour: everyHalfMinute,
   },
   {
-    name: 'a host that nobody knows',
+    name: 'a host name that does not exist',
     secret: { baseURL: 'https://elsewhere.example.com/api' },
     reason: 'ServiceUnreachable',
     names: /elsewhere\.example\.com.* baseURL /,
@@ -115,7 +115,7 @@ const mistakes: readonly Mistake[] = [
     requestsPerHour: everyHalfMinute,
   },
   {
-    name: 'an account that may not do it',
+    name: 'an account without the permission',
     fault: { kind: 'status', status: 403 },
     reason: 'Forbidden',
     names: /403/,

@@ -93,7 +93,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
-    ['in the midst of it', 5],
+    ['during the rollout', 5],
   ] as const;
 
   const cases = (['failures', 'rollback', 'abort'] as const).flatMap((kind) =>
@@ -140,7 +140,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   test.each([
     ['a pause', { paused: true }, 'Paused'],
     ['a selector without matches', { selector: { matchNames: ['none'] } }, 'NoCollectorsMatched'],
-    ['a build that is offered no longer', undefined, 'VersionNotOffered'],
+    ['a build that is no longer offered', undefined, 'VersionNotOffered'],
   ] as const)('of the ledgers alone keeps a stop, although the status shows %s first', async (_, spec, reason) => {
     const one = fleet({ groups: bad, spec: stops.failures });
     const { world, tasks, untilReason, patch, status } = one;

@@ -178,14 +178,14 @@ describe.concurrent('an invalid Secret that the connection reveals', () => {
     ['a wrong key', () => ({ accessKey: 'canary' }), 'Unauthorized', 'stall', 'accessKey'],
     ['no CA', () => ({ 'ca.crt': '' }), 'CertificateNotTrusted', 'stall', 'ca.crt'],
     [
-      'a name that nobody has',
+      'a host name that does not exist',
       () => ({ baseURL: 'https://nowhere.invalid/api' }),
       'ServiceUnreachable',
       'backoff',
       'baseURL',
     ],
     [
-      'a port where nobody listens',
+      'a port without a server',
       () => ({ baseURL: 'https://127.0.0.1:1/api' }),
       'ServiceUnreachable',
       'backoff',

@@ -20,9 +20,9 @@ describe('a valid Secret', () => {
       'in base64',
       { data: Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, base64(`${value}\n`)])) },
     ],
-    ['in both, the text winning', { data: { baseURL: base64('http://old') }, stringData: whole }],
+    ['in both, where the text takes precedence', { data: { baseURL: base64('http://old') }, stringData: whole }],
     [
-      'with all that it may have',
+      'with all allowed keys',
       {
         stringData: {
           ...whole,
@@ -55,7 +55,7 @@ describe('a Secret that is invalid', () => {
       'warning stringData.accesskey: logfleet has no such key; did you mean accessKey?',
     ],
     [
-      'a key of others',
+      'a key that logfleet does not use',
       { ...whole, kubeconfig: 'x' },
       'warning stringData.kubeconfig: logfleet has no such key; the known keys are baseURL',
     ],
@@ -82,7 +82,7 @@ describe('a Secret that is invalid', () => {
     ],
     ['a colon in the ID', { ...whole, accessId: 'a:b' }, 'error stringData.accessId: contains a colon'],
     ['an empty key', { ...whole, accessKey: ' ' }, 'error stringData.accessKey: is empty'],
-    ['a number for a text', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a text'],
+    ['a number in place of a text', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a text'],
     ['no certificate', { ...whole, 'ca.crt': 'canary-key' }, 'error stringData[ca.crt]: contains no certificate'],
     [
       'a broken certificate',
@@ -101,7 +101,7 @@ describe('a Secret that is invalid', () => {
       'error stringData.maxConcurrentRequests: is not a whole number from 1 to 10',
     ],
     [
-      'too large a share',
+      'a share that is too large',
       { ...whole, requestsPerSecond: '5' },
       'warning stringData.requestsPerSecond: requestsPerSecond is above the limit of the service',
     ],

@@ -122,7 +122,7 @@ describe('an export is warned about', () => {
       { query: '_id in [subquery: x]' },
       'spec.query: a part of the query may be a subquery.*as many rows as the service allows',
     ],
-    ['records of no aggregation', { results: 'Records' }, 'spec.results: the query has no aggregation'],
+    ['records without an aggregation', { results: 'Records' }, 'spec.results: the query has no aggregation'],
     [
       'records with raw messages',
       { query: '* | count', results: 'Records', requiresRawMessages: true },
@@ -250,7 +250,11 @@ describe('a change', () => {
       { activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 86_400, paused: true },
     ],
     ['of the credentials', {}, { credentialsSecretRef: { name: 'another' } }],
-    ['that writes the defaults', {}, { results: 'Messages', requiresRawMessages: true, output: { format: 'NDJSON' } }],
+    [
+      'that writes the default values',
+      {},
+      { results: 'Messages', requiresRawMessages: true, output: { format: 'NDJSON' } },
+    ],
   ])('%s is accepted', (_, before, after) => {
     expect(change(before, after)).toEqual([]);
   });

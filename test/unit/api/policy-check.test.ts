@@ -29,7 +29,7 @@ describe('findings beyond schema and CEL', () => {
     ['a regular expression', names('web-.*'), 'spec.selector.matchNames\\[0\\]: .*looks like a regular expression'],
     ['an anchored name', names('^web'), 'looks like a regular expression'],
     ['an alternative', names('(a|b)'), 'looks like a regular expression'],
-    ['a class of characters', names('web-[0-9]'), 'looks like a regular expression'],
+    ['a character class', names('web-[0-9]'), 'looks like a regular expression'],
     ['an exclusion that matches every collector', { exclude: [{}] }, 'spec.exclude\\[0\\]: excludes every collector'],
     [
       'a version that no collector has',
@@ -128,7 +128,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.strategy.stages: collectors that match no stage are skipped; write a last stage without size and selector, as in {name: rest}',
     ],
     [
-      'a pattern of names in a stage',
+      'a glob of names in a stage',
       stages({ name: 'web', selector: { matchNames: ['web-.*'] } }, rest),
       'warning spec.strategy.stages[0].selector.matchNames[0]: "web-.*" looks like a regular expression, but names are matched by globs; write * for any characters and ? for one, as in web-*',
     ],
@@ -153,7 +153,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.failurePolicy.minSamples: minSamples has no effect, because maxFailures is a number instead of a percentage, and a number applies from the first attempt; write a percentage for maxFailures, or leave minSamples out',
     ],
     [
-      'stages, and no word on failures',
+      'stages without any failure limit',
       bareStages({ name: 'canary', size: 1 }, rest),
       'warning spec.strategy.stages: no limit of failures is set; write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
     ],
@@ -163,7 +163,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): half, rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
-      'the same with an action',
+      'a limit for failures only in the canary, with an action',
       {
         ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
         failurePolicy: { action: 'Rollback' },
@@ -186,7 +186,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.strategy.stages[2]: the stage gets no collectors, because the earlier stage b takes all remaining collectors; move the stage before b',
     ],
     [
-      'a cutoff of nothing',
+      'a cutoff without windows',
       { maintenance: { cutoff: '1h' } },
       'warning spec.maintenance.cutoff: has no effect without windows and exclusions; write one, or leave it out',
     ],
@@ -226,7 +226,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
 
   test.each<[string, object]>([
     ['an exact version as a pattern', { target: { channel: 'Latest', versionPattern: '19.500-1' } }],
-    ['the shortest soak that sees a death', stages({ name: 'rest', soakDuration: '35m' })],
+    ['the shortest soak in which an offline collector is noticed', stages({ name: 'rest', soakDuration: '35m' })],
     ['no soak', stages({ name: 'rest', soakDuration: '0s' })],
     ['no soak before an approval', soakless({ name: 'a', size: 1 }, { ...rest, approval: 'Required' })],
     [
@@ -235,7 +235,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     ],
     ['no soak of half the fleet', soakless({ name: 'linux', selector: linux }, rest)],
     ['the same size twice', stages({ name: 'a', size: 10 }, { name: 'b', size: 10 }, rest)],
-    ['no cutoff of nothing', { maintenance: { cutoff: '0s' } }],
+    ['a cutoff of zero without windows', { maintenance: { cutoff: '0s' } }],
     ['percentages that take all', stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' })],
     [
       'a limit for failures in each stage',
@@ -247,9 +247,9 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'a window that leaves ten minutes',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '40m' }], cutoff: '30m' }),
     ],
-    ['all at the end, in other words', stages({ name: 'a', size: 1 }, { name: 'b', selector: {} })],
+    ['a last stage that takes all, written differently', stages({ name: 'a', size: 1 }, { name: 'b', selector: {} })],
     ['an approval before the first stage', stages({ name: 'rest', approval: 'Required' })],
-    ['a rollback without leave to go down', { failurePolicy: { maxFailures: 0, action: 'Rollback' } }],
+    ['a rollback without allowDowngrade', { failurePolicy: { maxFailures: 0, action: 'Rollback' } }],
     [
       'samples for a stage',
       { failurePolicy: { maxFailures: 3, minSamples: 50 }, ...bareStages({ ...rest, maxFailures: '5%' }) },
@@ -297,13 +297,13 @@ describe('metadata', () => {
       { annotations: { 'logfleet.dev/abort': 'canary' } },
       'warning .*write the id in status.rollout',
     ],
-    ['an annotation of others', { annotations: { 'example.com/pause': 'x' } }, undefined],
+    ['an annotation of another program', { annotations: { 'example.com/pause': 'x' } }, undefined],
     [
-      'a label that is no text',
+      'a label that is not a text',
       { labels: { tier: 1 } },
       'error metadata.labels.tier: must be a text, not the number 1',
     ],
-    ['labels that are no mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],
+    ['labels that are not a mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],
     ['an invalid namespace', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is not a namespace'],
     ['a generated name', { name: undefined, generateName: 'p-' }, undefined],
   ])('%s', (_, metadata, expected) => {

@@ -33,11 +33,11 @@ describe('a query overwrites', () => {
   });
 
   test.each([
-    ['no field, of words alone', '_messagetime as _messagetime'],
+    ['no field, if it has only words', '_messagetime as _messagetime'],
     ['another field', '* | parse "time=*" as time'],
-    ['a field of a longer name', '* | parse "time=*" as _messagetime2, _messageid_old'],
+    ['a field with a longer name', '* | parse "time=*" as _messagetime2, _messageid_old'],
     ['none, if the names are read', '* | parse field=_messageid "-*" as number | where _messagetime > 5'],
-    ['none, if a member gets another name', '* | json "_messagetime" as time'],
+    ['none, if a JSON member gets another name', '* | json "_messagetime" as time'],
     ['none, if a text contains the names', '* | where a = "b as _messagetime" and b = "_messageid"'],
     ['none, if a pipe separates the words', '* | parse "a=*" as a | where _messageid = 5'],
     ['none, if the fields are shown', '* | fields _messagetime, _messageid, _raw'],

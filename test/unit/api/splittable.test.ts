@@ -4,8 +4,8 @@ import { splittability } from '../../../src/api/splittable.ts';
 describe('a query can be split (E8)', () => {
   test.each([
     ['of words alone', 'error AND (timeout OR reset) NOT "health check"'],
-    ['of a field with a wildcard, which begins no comment', '_sourceCategory=prod/* error'],
-    ['of wildcards in the midst', '_sourceCategory=prod/*/nginx'],
+    ['of a field with a wildcard that does not begin a comment', '_sourceCategory=prod/* error'],
+    ['with wildcards in the middle', '_sourceCategory=prod/*/nginx'],
     ['that finds all', '*'],
     ['of nothing', ''],
     ['with a condition', '* | where _size > 1000 and not (_sourceHost matches "web-*")'],
@@ -17,10 +17,10 @@ describe('a query can be split (E8)', () => {
     ['with an anchor', '* | parse "user=* " as user nodrop'],
     ['with a named field', '* | parse field=_sourceHost "-*" as number'],
     ['with JSON', 'error | json auto | where %"items[0].id" >= 9'],
-    ['with a member of JSON', '* | json field=_raw "a.b" as b nodrop'],
+    ['with a JSON member', '* | json field=_raw "a.b" as b nodrop'],
     ['without some fields', '* | fields - _raw, _source'],
     ['with slices', '* | timeslice 1h30m as slice | where slice > 0'],
-    ['with functions of a row', '* | where length(trim(a)) > 3 | tolowercase(a) as b'],
+    ['with functions that read one row', '* | where length(trim(a)) > 3 | tolowercase(a) as b'],
     ['of a list', '* | where status in ("500", "502")'],
     ['on several lines', '*\n| where a = "b"\n| fields a'],
     ['with an apostrophe, and no pipe in a text', `user's error | where a = "b"`],
@@ -41,7 +41,7 @@ describe('a query can be split (E8)', () => {
     ['groups', 'error | transaction on a', 'the operator transaction '],
     ['has an unknown operator', '* | enrich a', 'the operator enrich '],
     ['divides the range into slices', '* | timeslice 100 buckets', 'timeslice, as it is written here, is not known'],
-    ['makes several rows of one', '* | parse regex "(?<a>x)" multi', 'parse, as it is written here, is not known'],
+    ['makes several rows from one', '* | parse regex "(?<a>x)" multi', 'parse, as it is written here, is not known'],
     ['reads the current time', '* | where _receipttime > now() - 60000', 'the function now may depend'],
     [
       'reads the range of the query',
@@ -74,7 +74,7 @@ describe('a query can be split (E8)', () => {
   test.each([
     ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
     ['backquotes', '* | where a = `"` | count | where b = `"`'],
-    ['a comment to the end of the line', '* // say "\n| count | where a = "b"\n// "'],
+    ['a comment up to the end of the line', '* // say "\n| count | where a = "b"\n// "'],
     ['a comment', '* /* " */ | count | where a = "b" /* " */'],
     ['a comment that begins with a wildcard', 'prod/* " | count | where a = " */'],
     ['a backslash before a quote', '\\" | count | where a = "'],

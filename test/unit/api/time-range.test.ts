@@ -35,7 +35,7 @@ describe('a time', () => {
     ['of a zone, with milliseconds', '2026-11-01T00:00:00.007', 'Europe/Berlin', '2026-10-31T23:00:00.007Z'],
     ['that occurs twice is the first (E12)', '2026-10-25T02:30:00', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
     [
-      'that never occurs moves by the length of the gap (E12)',
+      'that does not exist is moved by the length of the gap (E12)',
       '2026-03-29T02:30:00',
       'Europe/Berlin',
       '2026-03-29T01:30:00.000Z',

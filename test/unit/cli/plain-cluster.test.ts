@@ -82,7 +82,7 @@ describe('is read by client-node:', () => {
     ['an auth provider', { 'auth-provider': { name: 'oidc' } }, {}],
     ['impersonation', { token: 'secret', as: 'somebody' }, {}],
     ['a token in a file', { tokenFile: 'token' }, {}],
-    ['a member of the cluster that is not known', { token: 'secret' }, { 'disable-compression': true }],
+    ['an unknown member of the cluster', { token: 'secret' }, { 'disable-compression': true }],
   ])('%s', async (_, user, more) => {
     expect(await plain(write(kubeconfig(user, more)))).toBeUndefined();
   });

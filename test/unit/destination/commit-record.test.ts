@@ -53,7 +53,7 @@ describe('a commit', () => {
 
   const { record } = recordOf(1, startMs, endMs, 10);
   test.each<[string, Partial<CommitRecord>]>([
-    ['rows are missing in its sums', { received: 14 }],
+    ['its sums lack rows', { received: 14 }],
     ['the count of the job differs from the received rows (E6)', { count: { rows: 14, source: 'Job' } }],
     ['the count of the interval differs from the written rows (E6)', { count: { rows: 13, source: 'Aggregate' } }],
     ['its files have another number of rows', { files: [] }],
@@ -123,12 +123,12 @@ describe('a record that is read back', () => {
       'this version of logfleet does not know the field /note; run the newer version of logfleet',
     ],
     [
-      'it is of another version',
+      'it has another version',
       { version: 2 },
       'the object has the format version 2 (/version), but this version of logfleet supports only 1; run the newer',
     ],
-    ['it is of another kind', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
-    ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
+    ['it has another kind', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
+    ['its count has an unknown source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
     ['a hash is invalid', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
     [
       'a file is outside the folder',

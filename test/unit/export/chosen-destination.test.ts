@@ -219,7 +219,7 @@ describe('a bucket of Google Cloud Storage', () => {
   test.each<[string, SecretMembers | undefined, string]>([
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks the key', { other: 'a' }, 'SecretIncomplete'],
-    ['has a text that is no key', { serviceAccountKey: 'canary' }, 'SecretIncomplete'],
+    ['has a text that is not a key', { serviceAccountKey: 'canary' }, 'SecretIncomplete'],
     ['has a file of another type', { serviceAccountKey: file({ type: 'external_account' }) }, 'SecretIncomplete'],
   ])('whose Secret %s needs a person', async (_, members, reason) => {
     const error = await chosen(members).catch((cause: Error) => cause);

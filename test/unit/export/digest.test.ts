@@ -357,7 +357,7 @@ describe('rows that pages repeated (E9)', () => {
 
   test.each<[string, readonly (readonly [string, string])[], object | undefined]>([
     [
-      'as often as pages had them',
+      'as often as they occur in pages',
       [
         ['-7', '2'],
         ['8', '3'],
@@ -380,7 +380,7 @@ describe('rows that pages repeated (E9)', () => {
     ],
     ['one of them is missing', [['8', '3']], undefined],
     [
-      'one of them more often than pages had it',
+      'one of them occurs more often than in pages',
       [
         ['-7', '3'],
         ['8', '3'],

@@ -75,7 +75,7 @@ describe('the searches to start', () => {
   test.each<[string, ExportDecideInput, ReturnType<typeof order>[]]>([
     ['fill parallelism', input(), [order(0, 0, 100), order(1, 100, 200)]],
     ['are not already running', input({ running: [search(0, 0, 100)] }), [order(1, 100, 200)]],
-    ['are none when parallelism is used up', input({ running: [search(0, 0, 100), search(2, 200, 300)] }), []],
+    ['are none when parallelism allows no more', input({ running: [search(0, 0, 100), search(2, 200, 300)] }), []],
     [
       'are none when more run than allowed',
       input({ running: [search(0, 0, 100), search(2, 200, 300)] }, { parallelism: 1 }),
@@ -87,7 +87,7 @@ describe('the searches to start', () => {
       [order(0, 0, 40), order(2, 200, 300)],
     ],
     [
-      'are narrower after a cut without a committed part',
+      'are shorter after a cut without a committed part',
       input({ narrowed: [order(0, 50, 100)] }, { parallelism: 1 }),
       [order(0, 50, 100)],
     ],
@@ -128,7 +128,7 @@ describe('the searches to start', () => {
       [order(1, 100, 200), order(2, 200, 300)],
     ],
     [
-      'include an interval whose delay ended by a commit of another process',
+      'include an interval whose delay was ended by a commit of another process',
       input({ records: [record(0, 40, 100)], delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
       [order(0, 0, 40), order(1, 100, 200)],
     ],
@@ -156,7 +156,7 @@ describe('the searches to start', () => {
       [order(1, 100, 200)],
     ],
     [
-      'are so few that they cannot exceed maxMessages, whatever parallelism allows',
+      'are too few to exceed maxMessages, even if parallelism allows more',
       input({}, { maxMessages: 101, smallestLimit: 100, parallelism: 3 }),
       [order(0, 0, 100), order(1, 100, 200)],
     ],
@@ -235,7 +235,7 @@ describe('running searches', () => {
       ['MaxBytesScanned'],
     ],
     [
-      'are read to the end all the same after the search has ended',
+      'are read to the end after the search has ended',
       input({ scannedBytes: 7, running: [search(0, 0, 100, { isSearching: false })] }, { maxBytesScanned: 7 }),
       [],
     ],
@@ -262,7 +262,7 @@ describe('the reason for waiting', () => {
     ['is absent while a search starts', input({ delays: [delay(0)] }), undefined],
     ['is absent while a search runs', input({ running: [search(0, 0, 100)], delays: [delay(1), delay(2)] }), undefined],
     [
-      'is a later retry rather than a person',
+      'is a later retry if a person must act, too',
       input({ delays: [delay(0), delay(1, laterMs), delay(2)] }),
       { kind: 'retry', delays: [delay(1, laterMs)] },
     ],
@@ -272,7 +272,7 @@ describe('the reason for waiting', () => {
       { kind: 'people', delays: [delay(0), delay(2)], isRest: true },
     ],
     [
-      'is a person while the rest is too new',
+      'is a person if all other ranges are too new',
       input({ records: [record(1, 100, 200)], delays: [delay(0)] }, { settleDelayMs: now.wallMs - 250 }),
       { kind: 'people', delays: [delay(0)], isRest: false },
     ],

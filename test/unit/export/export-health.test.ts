@@ -42,7 +42,7 @@ describe('the verdict', () => {
       ['True', 'Exported', 'Complete'],
     ],
     [
-      'complete although intervals have a flag',
+      'complete although intervals are flagged',
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }, { incompletePolicy: 'Keep' }),
       ['True', 'ExportedIncomplete', 'Complete'],
     ],
@@ -71,7 +71,7 @@ describe('the verdict', () => {
     ['a problem of its Secret', input({ problem: error('stall') }), ['False', 'Trouble', 'Stalled']],
     ['a problem that passes', input({ problem: error('backoff') }), ['False', 'Trouble', 'Reconciling']],
     [
-      'a refusal while it is tried again',
+      'a refusal that is being tried again',
       input({ view: viewOf({ lastError: error('stall'), searches: 1 }) }),
       ['False', 'Trouble', 'Stalled'],
     ],

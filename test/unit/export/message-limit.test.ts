@@ -49,11 +49,11 @@ describe('a search was cut (E4)', () => {
   });
 
   test.each([
-    ['decreases by a pause', { ...done(500), state: 'forcePaused' as const }, undefined, 500],
-    ['decreases by a warning', done(500, true), 600, 500],
+    ['decreases after a pause', { ...done(500), state: 'forcePaused' as const }, undefined, 500],
+    ['decreases after a warning', done(500, true), 600, 500],
     ['stays if it is smaller', done(700, true), 600, 600],
-    ['does not change by a round count', done(10_000), undefined, undefined],
-    ['does not change by a pause without rows', { ...done(0), state: 'forcePaused' as const }, undefined, undefined],
+    ['does not change after a round count', done(10_000), undefined, undefined],
+    ['does not change after a pause without rows', { ...done(0), state: 'forcePaused' as const }, undefined, undefined],
   ])('and the known limit %s', (_, facts, before, after) => {
     expect(smallestLimitAfter(facts, before)).toBe(after);
   });
@@ -97,13 +97,13 @@ describe('whole buckets prove a cut interval [100, 300) (E6)', () => {
   };
   test.each([
     ['after the oldest bucket', [bucket(150, 3), bucket(200, 4), bucket(250, 5)], { atMs: 200, rows: 9 }],
-    ['also when some are left out', [bucket(150, 3), bucket(250, 5)], { atMs: 200, rows: 5 }],
-    ['also when all rows are in the oldest one', [bucket(150, 3)], { atMs: 200, rows: 0 }],
-    ['also when some are empty', [bucket(100, 0), bucket(150, 3), bucket(200, 4)], { atMs: 200, rows: 4 }],
-    ['but not when one reaches over the end', [bucket(150, 3), bucket(180, 4)], undefined],
-    ['but not when one bucket has all rows', [bucket(100, 3, 200)], undefined],
-    ['but not when one is outside', [bucket(150, 3), bucket(300, 4)], undefined],
-    ['but not when there are none', [], undefined],
+    ['even if some are omitted', [bucket(150, 3), bucket(250, 5)], { atMs: 200, rows: 5 }],
+    ['even if all rows are in the oldest one', [bucket(150, 3)], { atMs: 200, rows: 0 }],
+    ['even if some are empty', [bucket(100, 0), bucket(150, 3), bucket(200, 4)], { atMs: 200, rows: 4 }],
+    ['but not if one extends beyond the end', [bucket(150, 3), bucket(180, 4)], undefined],
+    ['but not if one bucket has all rows', [bucket(100, 3, 200)], undefined],
+    ['but not if one is outside', [bucket(150, 3), bucket(300, 4)], undefined],
+    ['but not if there are none', [], undefined],
   ])('%s', (_, buckets, expected) => {
     expect(wholeBuckets(histogram(...buckets), { fromMs: 100, toMs: 300 })).toEqual(expected);
   });

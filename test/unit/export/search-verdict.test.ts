@@ -98,7 +98,7 @@ describe('a whole interval', () => {
       { kind: 'read', anyOrder: false },
     ],
     [
-      'is searched again when a page repeats rows at another place',
+      'is searched again when a page repeats rows elsewhere',
       run({ jobCount: 11, isReadAgain: true, isReadTwice: true, figures: figures({ overlapping: 1 }) }),
       { kind: 'searchAgain', isFailure: true },
     ],
@@ -108,7 +108,7 @@ describe('a whole interval', () => {
       { kind: 'read', anyOrder: false, mayLeave: false },
     ],
     [
-      'is read again with all rows remembered if they are out of order',
+      'is read again, and compared with all rows before, if rows are out of order',
       run({ jobCount: 12, figures: figures({ duplicates: 2, isDisordered: true }) }),
       { kind: 'read', anyOrder: true, mayLeave: false },
     ],
@@ -271,7 +271,11 @@ describe('a cut interval (E4)', () => {
       cutRun({ counted: counted(121, 10), pendingErrors: ['a'] }),
       { kind: 'searchAgain' },
     ],
-    ['is read before the place of the cut is known', cutRun({ figures: undefined }), { kind: 'read', mayLeave: true }],
+    [
+      'is read before the position of the cut is known',
+      cutRun({ figures: undefined }),
+      { kind: 'read', mayLeave: true },
+    ],
     [
       'is committed by whole buckets',
       cutRun({ writtenFromMs: 140, counted: counted(140, 10, 'Histogram') }),
@@ -360,7 +364,7 @@ describe('a cut interval (E4)', () => {
       { kind: 'incomplete', reason: 'LimitReached', record: undefined },
     ],
     [
-      'has too little time, not too many rows, when it was ended early (E13)',
+      'is reported as out of time, not as too large, when it was ended early (E13)',
       cutRun({ sign: 'timeOver', isSplittable: false, figures: figures({ written: 12 }) }),
       { kind: 'incomplete', reason: 'TimeOver', message: expect.stringContaining('eight hours') as string },
     ],
@@ -370,12 +374,12 @@ describe('a cut interval (E4)', () => {
       { kind: 'incomplete', reason: 'TimeOver', record: undefined },
     ],
     [
-      'at a round count explains the number in its message',
+      'with a round count explains this number in its message',
       cutRun({ sign: 'roundCount', jobCount: 10_000, isSplittable: false, figures: undefined }),
       { kind: 'incomplete', message: expect.stringContaining('limits its rows to 10000') as string },
     ],
     [
-      'at a known limit names that limit in its message',
+      'with a known limit names this limit in its message',
       cutRun({ sign: 'smallestLimit', jobCount: 300_000, isSplittable: false, figures: undefined }),
       {
         kind: 'incomplete',

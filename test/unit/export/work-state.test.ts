@@ -85,7 +85,7 @@ describe('an event changes the state', () => {
       { ...exporting, tidyAtMs: 50 + tidyDelayMs },
     ],
     ['no leftovers remain', exporting, { kind: 'tidied' }, { ...exporting, tidyAtMs: never }],
-    ['a retry doubts all records', exporting, retried, { ...exporting, unread: 'all' }],
+    ['after a retry, all records are doubtful', exporting, retried, { ...exporting, unread: 'all' }],
     [
       'a retry allows another round',
       { ...exporting, verdicts: [1, 2, 3].map(verdict) },
@@ -93,7 +93,12 @@ describe('an event changes the state', () => {
       { ...exporting, verdicts: [1, 2, 3].map(verdict), unread: 'all', maxRounds: 4 },
     ],
     ['others wrote', exporting, othersWrote, { ...exporting, unread: 'new' }],
-    ['others wrote doubted records', { ...exporting, unread: 'all' }, othersWrote, { ...exporting, unread: 'all' }],
+    [
+      'another process wrote records, which are doubtful',
+      { ...exporting, unread: 'all' },
+      othersWrote,
+      { ...exporting, unread: 'all' },
+    ],
     ['a reading begins', { ...exporting, unread: 'all' }, { kind: 'readingBegan' }, exporting],
     ['a reading fails', exporting, { kind: 'readingFailed' }, { ...exporting, unread: 'all' }],
     ['a reading finds nothing new', exporting, reading({}), { ...exporting, readAtMs: 50 }],
@@ -135,7 +140,7 @@ describe('an event changes the state', () => {
       { kind: 'judged', verdict: verdict(1) },
       { ...exporting, verdicts: [verdict(1)] },
     ],
-    ['a manifest is tried', exporting, { kind: 'manifestBegan' }, { ...exporting, isManifestTried: true }],
+    ['the manifest is written', exporting, { kind: 'manifestBegan' }, { ...exporting, isManifestTried: true }],
     ['the manifest ends the export', exporting, { kind: 'finished', manifest }, complete],
     ['a complete export stays complete', complete, retried, complete],
   ])('%s', (_, state, event, expected) => {

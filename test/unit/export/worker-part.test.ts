@@ -13,10 +13,10 @@ function indices(of: WorkerPart, yieldsToOwners: boolean, remaining = all): read
 
 describe('the segments of a worker', () => {
   test.each<[string, WorkerPart, boolean, readonly number[]]>([
-    ['a single worker takes all in order', onlyWorker, true, [0, 1, 2, 3, 4, 5, 6, 7]],
-    ['the first worker begins with its own, and owns the last', part(0, 2), true, [1, 3, 5, 7, 6]],
-    ['the second worker leaves two and half of the rest to the other', part(1, 2), true, [0, 2, 4, 6, 7]],
-    ['an impatient worker leaves none', part(1, 2), false, [0, 2, 4, 6, 7, 5, 3, 1]],
+    ['a single worker takes all segments in order', onlyWorker, true, [0, 1, 2, 3, 4, 5, 6, 7]],
+    ['the first worker begins with its own segments, and owns the last one', part(0, 2), true, [1, 3, 5, 7, 6]],
+    ['the second worker leaves two segments and half of the rest to the other', part(1, 2), true, [0, 2, 4, 6, 7]],
+    ['an impatient worker leaves no segment', part(1, 2), false, [0, 2, 4, 6, 7, 5, 3, 1]],
     ['of four workers, the third helps the fourth first', part(2, 4), false, [1, 5, 4, 0, 7, 3, 6, 2]],
   ])('%s', (_, of, yieldsToOwners, expected) => {
     expect(indices(of, yieldsToOwners)).toEqual(expected);

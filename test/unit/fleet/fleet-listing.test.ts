@@ -153,7 +153,7 @@ describe('U7: no collector is hidden', () => {
   });
 
   test.each([
-    ['where another build is free', [first, middle, spare, last]],
+    ['if another build is unused', [first, middle, spare, last]],
     ['where none is', [first, middle, last]],
   ])('the next sweep shows a new collector that runs the build of the view, %s', async (_, builds) => {
     const { service, listing, swept } = world(2, middle);

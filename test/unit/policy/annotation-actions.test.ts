@@ -97,7 +97,7 @@ describe('a retry and an abort that are read together are both recorded, and onl
     ['the abort, if the times of the commands say so', [at(1), at(2)], 'Retry, Abort'],
     ['the abort, if only one value contains a time', [at(2), rolloutId], 'Retry, Abort'],
     ['the abort, if no value contains a time', [rolloutId, rolloutId], 'Retry, Abort'],
-    ['the abort, if the marks are no times', [`${rolloutId}/again-2`, `${rolloutId}/1`], 'Retry, Abort'],
+    ['the abort, if the suffixes are not times', [`${rolloutId}/again-2`, `${rolloutId}/1`], 'Retry, Abort'],
   ])('%s', (_, asked, order) => {
     const { header, retried } = both(...asked);
     expect(header.actions?.map(({ action }) => action).join(', ')).toBe(order);

@@ -299,7 +299,7 @@ describe('U3: a probe is due', () => {
     ['with such a listing at the version of another tool', unknown, row(newerVersion, from), true],
     ['not with a listing sent earlier', unknown, row(oldVersion, from - 1), false],
     ['not at the target', unknown, row(target, from), false],
-    ['not without a row', unknown, undefined, false],
+    ['not without a row in the listing', unknown, undefined, false],
     ['not for an accepted attempt', attempt({ sinceMs: 1_000 }), row(oldVersion, from), false],
     ['not for an intended attempt', attempt({ state: 'intended', sinceMs: 1_000 }), row(oldVersion, from), false],
     ['not for an adopted one', attempt({ state: 'adopted', sinceMs: 1_000 }), row(oldVersion, from), false],

@@ -65,7 +65,11 @@ describe('stages', () => {
       { stages: [{ ...canary, name: 'empty', selector: { matchNames: ['none'] } }, rest] },
       ['AwaitingApproval', 'Pending'],
     ],
-    ['in which it was stopped', { first: 'failed', header: { stages: [record()], stop } }, ['Stopped', 'Pending']],
+    [
+      'in which the rollout was stopped',
+      { first: 'failed', header: { stages: [record()], stop } },
+      ['Stopped', 'Pending'],
+    ],
     ['while no upgrade may start', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
   ])('%s', (_, setting, states) => {
     expect(told(setting).stages.map(({ state }) => state)).toEqual(states);

@@ -75,7 +75,7 @@ describe('an upgraded collector', () => {
     ['U10: that another tool upgraded', endedEntry('updated', {}, { ...counted, used: 0 }), { alive: false }],
     ['that is being upgraded again', openEntry({}, counted), { version: oldVersion, alive: false }],
     ['that died before a listing showed it at the target', updated, { version: oldVersion, alive: false }],
-    ['whose death was forgiven', { ...updated, forgiven: true }, { alive: false }],
+    ['whose failure a retry has cleared', { ...updated, forgiven: true }, { alive: false }],
   ])('%s: no failure', (_, known, shown) => {
     expect(evaluated(known, shown).tally).toEqual([3, 2]);
   });

@@ -261,7 +261,7 @@ describe('a collector that dies after it reached the target', () => {
     ['is failed, with any number of attempts left', row(target, 2_000, { alive: false }), 'failed'],
     ['is updated once it is alive again', row(target, 2_000, { alive: true }), 'updated'],
     [
-      'is also failed at another version, because another upgrade could kill it again',
+      'is also failed at another version, because another upgrade could make it stop again',
       row(oldVersion, 2_000),
       'failed',
     ],

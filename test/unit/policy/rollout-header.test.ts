@@ -109,7 +109,7 @@ describe('a target that returns (R6)', () => {
     ['that was completed begins as any other', { outcome: 'Completed' }, {}],
     ['that was superseded is unproven', {}, { unproven: true }],
     [
-      'that was rolled back is stopped, and rolls nothing back',
+      'that was rolled back is stopped, and starts no rollback',
       { outcome: 'RolledBack', stop: { kind: 'rollback', message: 'x', atMs: epochMs + 5 } },
       {
         unproven: true,

@@ -42,7 +42,7 @@ export const blockers = {
   'failure stop': /Too many failed\. No further upgrade starts/,
   abort: /Aborted by a person\. No further upgrade starts/,
   'back-off': new RegExp(waits.backOff),
-  'look after a failure': new RegExp(waits.versionAfterFailure),
+  'listing after a failure': new RegExp(waits.versionAfterFailure),
   'maxInProgress of all': /strategy.maxInProgress allows at most 1/,
   'maxInProgress of a stage': /stage rest allows at most 1/,
   offline: /1 offline|come back|will be rolled back when/,
@@ -320,7 +320,7 @@ function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
 
 function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   if (rules.have('rollback')) {
-    if (rules.have('back-off', 'look after a failure'))
+    if (rules.have('back-off', 'listing after a failure'))
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
@@ -329,7 +329,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
-  if (!rules.have('back-off', 'look after a failure')) return undefined;
+  if (!rules.have('back-off', 'listing after a failure')) return undefined;
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
@@ -351,7 +351,7 @@ function versionOfNine(rules: Rules, wanted: string): string {
  * the target (U8).
  */
 function looksAtNine(rules: Rules): readonly number[] {
-  if (rules.hold('look after a failure')) return [failureMs(rules)];
+  if (rules.hold('listing after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');
   return isTwice ? [shownMs - settings.driftConfirmMs, shownMs] : [shownMs];
 }

@@ -115,11 +115,12 @@ const apart: Readonly<Record<string, () => void>> = {
 
   'back-off × drift': () => expectOneOfFailureAndDrift(blockers['back-off'], failedMs),
 
-  'look after a failure × drift': () => expectOneOfFailureAndDrift(blockers['look after a failure'], 0),
+  'listing after a failure × drift': () => expectOneOfFailureAndDrift(blockers['listing after a failure'], 0),
 
   'back-off × target change': () => expectOnlyInFlight({ sinceMs: failedMs }, blockers['back-off']),
 
-  'look after a failure × target change': () => expectOnlyInFlight({ sinceMs: 0 }, blockers['look after a failure']),
+  'listing after a failure × target change': () =>
+    expectOnlyInFlight({ sinceMs: 0 }, blockers['listing after a failure']),
 
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
@@ -224,7 +225,7 @@ const holdsBack: readonly Blocker[] = [
   'kill switch',
   'deletion',
   'back-off',
-  'look after a failure',
+  'listing after a failure',
   'maxInProgress of all',
   'offline',
   'overlap',
@@ -260,7 +261,7 @@ describe('a rollback', () => {
 
   test.each(rowsOf(backPairs))('%s', (_, first, rollback) => {
     const one = first as Blocker;
-    const former = one === 'back-off' || one === 'look after a failure' ? oldVersion : formerTarget;
+    const former = one === 'back-off' || one === 'listing after a failure' ? oldVersion : formerTarget;
     if (holdsBack.includes(one)) expectHeld(one, { holds: [one, rollback] });
     else expect(outcome({ holds: [one, rollback] }).posted).toBe(former);
     expect(outcome({ holds: [rollback], over: [one] }).posted).toBe(former);

@@ -170,8 +170,8 @@ describe('nothing is written', () => {
       ['a minute', 5 * minuteMs, minuteMs, 1],
       ['more than a minute', 5 * minuteMs, minuteMs + 1_000, 2],
       ['more than a minute, to an earlier time', 5 * minuteMs, -minuteMs - 1_000, 2],
-      ['less than a tenth of what is left', 100 * minuteMs, 10 * minuteMs, 1],
-      ['more than a tenth of what is left', 100 * minuteMs, 12 * minuteMs, 2],
+      ['less than a tenth of the remaining time', 100 * minuteMs, 10 * minuteMs, 1],
+      ['more than a tenth of the remaining time', 100 * minuteMs, 12 * minuteMs, 2],
     ])('by %s', async (_, leftMs, byMs, writes) => {
       expect(await shifted(leftMs, byMs)).toMatchObject({ writes });
     });
@@ -246,7 +246,7 @@ describe('events', () => {
   });
 
   test.each<[string, Health, readonly string[]]>([
-    ['work that has begun', rolling, ['RollingOut']],
+    ['work that has started', rolling, ['RollingOut']],
     ['an error', stuck, ['Forbidden']],
     ['nothing to do', done, []],
     ['nothing known yet', { ...rolling, reason: 'Progressing' }, []],

@@ -153,8 +153,12 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
     });
 
     test.each<[string, CollectorVersionPolicyStatus, ReturnType<typeof header> | undefined]>([
-      ['the ledger knew that rollout, so this is the next one', statusOf(3, failed), header({ rolloutNumber: 3 })],
-      ['it went to another target', { ...statusOf(3, failed), targetVersion: newerVersion }, undefined],
+      [
+        'the ledger contains this rollout, so the new one is its successor',
+        statusOf(3, failed),
+        header({ rolloutNumber: 3 }),
+      ],
+      ['the rollout had another target', { ...statusOf(3, failed), targetVersion: newerVersion }, undefined],
       ['it continued', statusOf(3), undefined],
     ])('nothing is restored if %s', (_, status, before) => {
       expect(adoptLostRolloutState(policy({ status }), before, begun)).toBe(begun);

@@ -112,9 +112,9 @@ describe('minAge, with the age in hours after each build', () => {
     ['old enough to the millisecond', any, ['19.3-1:10'], undefined, '19.3-1', undefined],
     ['the newest is old enough', any, ['19.3-1:11', '19.2-1:20'], undefined, '19.3-1', undefined],
     ['the newest is too young', any, ['19.3-1:4', '19.2-1:20', '19.1-1:30'], undefined, '19.2-1', '19.3-1 in 6h'],
-    ['the two newest are', any, ['19.3-1:1', '19.2-1:8', '19.1-1:30'], undefined, '19.1-1', '19.2-1 in 2h'],
+    ['the two newest are too young', any, ['19.3-1:1', '19.2-1:8', '19.1-1:30'], undefined, '19.1-1', '19.2-1 in 2h'],
     [
-      'a build that does not match is no replacement',
+      'a build that does not match does not replace a young build',
       any,
       ['19.3-1:4', '18.1-1:30'],
       undefined,
@@ -131,7 +131,7 @@ describe('minAge, with the age in hours after each build', () => {
       '19.2-1',
       '19.3-1 in 9h',
     ],
-    ['a target stays although its age was lost', any, ['19.3-1', '19.2-1'], '19.3-1', '19.3-1', undefined],
+    ['a target stays although its stored age was lost', any, ['19.3-1', '19.2-1'], '19.3-1', '19.3-1', undefined],
     [
       'a target is replaced by a newer build that is old enough',
       any,

@@ -80,7 +80,7 @@ const damages: readonly Damage[] = [
     isUnseen: true,
   },
   { name: 'invalid', apply: write((text) => text.replace('selector:', 'selectors:')) },
-  { name: 'misspelt in its kind', apply: write((text) => text.replace('Policy', 'Polcy')) },
+  { name: 'misspelt in the field kind', apply: write((text) => text.replace('Policy', 'Polcy')) },
   { name: 'no YAML', apply: write(() => 'spec: [never\n') },
   { name: 'UTF-16 without a mark', apply: write((text) => Buffer.from(text, 'utf16le')) },
   { name: 'binary', apply: write(() => Buffer.from([0, 255, 254, 1])) },
@@ -90,9 +90,14 @@ const damages: readonly Damage[] = [
     apply: (world, file, text) => world.write(`copy-of-${file}`, text.replace(newVersion, '19.600-1')),
     extra: names.map((file) => `copy-of-${file}`),
   },
-  { name: 'gone for a moment', apply: (world, file) => rmSync(world.place.path(file)), lastsMs: 3_000, isUnseen: true },
   {
-    name: 'a link that leads nowhere',
+    name: 'missing for a moment',
+    apply: (world, file) => rmSync(world.place.path(file)),
+    lastsMs: 3_000,
+    isUnseen: true,
+  },
+  {
+    name: 'a link to a missing file',
     apply: (world, file) => {
       rmSync(world.place.path(file));
       symlinkSync('nowhere.yaml', world.place.path(file));

@@ -34,18 +34,18 @@ test('a search of ten seconds takes one creation, two status requests, its pages
 });
 
 const worlds: readonly [string, Scenario][] = [
-  ['a job that replicas hear of late', { search: { lag: '4s' } }],
+  ['a job that replicas learn of late', { search: { lag: '4s' } }],
   ['several cookies, and 500 without', { search: { cookies: { names: ['A', 'B', 'C'], missing: 500 } } }],
   ['no cookies at all', { search: { cookies: { names: [] } } }],
-  ['an unknown state now and then', { faults: { odd: { kind: 'unknownState', state: 'RESTING', nth: [1, 2] } } }],
-  ['a histogram first (E13)', { search: { duration: '30s', histogramFirst: true } }],
+  ['occasional unknown states', { faults: { odd: { kind: 'unknownState', state: 'RESTING', nth: [1, 2] } } }],
+  ['a histogram before the messages (E13)', { search: { duration: '30s', histogramFirst: true } }],
   ['all buckets and notices each time', { search: { duration: '30s', status: { buckets: 'all', pending: 'all' } } }],
   ['extra members, and no notice', { search: { status: { extraMembers: true, cookieNotice: false } } }],
   ['pages of a few kilobytes', { search: { pages: { maxBytes: 5_000 } } }],
-  ['pages that are short at times', { faults: { short: { kind: 'shortPage', rows: 3, nth: [1, 3, 4] } } }],
-  ['pages that are empty at times', { faults: { short: { kind: 'shortPage', rows: 0, nth: [1, 3, 4] } } }],
+  ['pages that are sometimes short', { faults: { short: { kind: 'shortPage', rows: 3, nth: [1, 3, 4] } } }],
+  ['pages that are sometimes empty', { faults: { short: { kind: 'shortPage', rows: 0, nth: [1, 3, 4] } } }],
   [
-    'pages that break off at times',
+    'pages that sometimes break off',
     { faults: { cut: { kind: 'truncate', operations: ['listMessages'], nth: [1, 2] } } },
   ],
   [

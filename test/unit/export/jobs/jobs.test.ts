@@ -238,7 +238,7 @@ describe('the state of a Kubernetes Job', () => {
       { phase: 'waiting', message: expect.stringContaining('starts another pod') },
     ],
     [
-      'whose pod is complete, while the Job is not',
+      'whose pod is complete, but the Job is not',
       jobOf({}),
       [ended(0, renderReport(report))],
       { phase: 'waiting', message: expect.stringContaining('ends the Job') },
@@ -299,7 +299,7 @@ describe('the state of a Kubernetes Job', () => {
   const held = { reason: 'DestinationFull', isHeldUp: true };
   const working = { reason: 'Exporting', isHeldUp: false };
   test.each<[string, readonly WorkerStatus[], object]>([
-    ['holds the export up if each running pod has one', [heldAt(0), heldAt(1)], held],
+    ['blocks the export if each running pod has one', [heldAt(0), heldAt(1)], held],
     [
       'is only mentioned while another pod works',
       [heldAt(1)],
@@ -310,7 +310,7 @@ describe('the state of a Kubernetes Job', () => {
       [heldAt(2)],
       { ...working, message: expect.not.stringContaining('Pod 2') },
     ],
-    ['is ignored if it is of a former Job', [heldAt(0, 'old'), heldAt(1, 'old')], working],
+    ['is ignored if it belongs to a former Job', [heldAt(0, 'old'), heldAt(1, 'old')], working],
   ])('an obstacle of a pod %s', (_, workers, expected) => {
     const state = readJob(jobOf({}, { parallelism: 2 }), [runningAt(0), runningAt(1)], workers);
     expect({ isHeldUp: false, ...state }).toMatchObject({ phase: 'running', ...expected });

@@ -80,9 +80,9 @@ const watchFaults: readonly [string, (server: MemoryApiServer) => void][] = [
   ['ended by the server', (server) => each(server, 'end')],
   ['reset', (server) => each(server, 'reset')],
   ['silent', (server) => each(server, 'silence')],
-  ['told that it is too old', (server) => each(server, 'expire')],
+  ['answered as too old', (server) => each(server, 'expire')],
   [
-    'reset, and too old to go on from',
+    'reset, and too old to continue',
     (server) => {
       server.compact();
       each(server, 'reset');

@@ -280,7 +280,7 @@ describe('B3: the order of requests', () => {
       sent: ['taskCreation', 'taskStatus', 'listing'],
     },
     {
-      what: 'page reads and creations by turns',
+      what: 'page reads and creations alternately',
       queued: ['taskCreation', 'taskCreation', 'pageRead', 'pageRead'],
       sent: ['pageRead', 'taskCreation', 'pageRead', 'taskCreation'],
     },
@@ -403,7 +403,7 @@ describe('B4: polls', () => {
   };
 
   it.each([
-    { what: 'already due when the 429 came', dueMs: 0, sentMs: 6_000 },
+    { what: 'already due at the time of the 429', dueMs: 0, sentMs: 6_000 },
     { what: 'due later', dueMs: 9_000, sentMs: 15_000 },
     { what: 'due when Retry-After has passed', dueMs: 29_000, sentMs: 30_000 },
   ])('are not held back beyond 18 s: $what', async ({ dueMs, sentMs }) => {
@@ -527,7 +527,7 @@ describe('B5: 429', () => {
   it.each<{ what: string; before: readonly Fate[]; restMs?: number }>([
     { what: 'no other call has been made', before: [] },
     { what: 'the last other call was refused, too', before: [{ status: 200 }, { status: 429 }] },
-    { what: 'the last call that passed is long ago', before: [{ status: 200 }], restMs: 16_000 },
+    { what: 'the last accepted call was long ago', before: [{ status: 200 }], restMs: 16_000 },
   ])('reduces the rate if $what', async ({ before, restMs }) => {
     const seen = await ask(before, restMs);
     expect(seen).toMatchObject({ limit: 30, firstMs: 3_000 });

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ClientWorld } from '../../../support/client-world.ts';
 
-const reason = new Error('nobody wants it any more');
+const reason = new Error('the caller no longer needs the job');
 
 /** Creates a search job. Resolves to the error if the creation fails, and to undefined if it succeeds. */
 function opening(world: ClientWorld, abort: AbortController): Promise<unknown> {

@@ -27,10 +27,10 @@ test('rows are passed on unchanged while the page still arrives', async () => {
 describe('time limits', () => {
   const limits: readonly [string, TransportStep, number, number][] = [
     ['for the head', page({ afterMs: 120_000 }), 30_000, 0],
-    ['for silence between two pieces', page({ breaksAfter: { bytes: 3_000 } }), 10_000, 1],
-    ['for the whole, however steadily it drips', page({ pieceBytes: 1, pieceMs: 1_000 }), 60_000, 0],
+    ['for a pause between two chunks', page({ breaksAfter: { bytes: 3_000 } }), 10_000, 1],
+    ['for the whole page, even if chunks arrive steadily', page({ pieceBytes: 1, pieceMs: 1_000 }), 60_000, 0],
     [
-      'for the whole, when it is merely slow',
+      'for the whole page, if it is only slow',
       page({ body: messages(20, 5_000), pieceBytes: 1_000, pieceMs: 1_000 }),
       60_000,
       1,
@@ -147,7 +147,7 @@ test('an error of the sink cancels the page and is passed on unchanged', async (
 
 test.each([
   ['breaks off', { breaksAfter: { bytes: 5_000, failure: 'connectionLost' } }, 'connectionLost', 'broken'],
-  ['is half a document', { body: messages(20, 100).slice(0, 5_000) }, 'answerInvalid', 'answered'],
+  ['is an incomplete document', { body: messages(20, 100).slice(0, 5_000) }, 'answerInvalid', 'answered'],
   ['becomes nonsense', { body: `${messages(20, 60).slice(0, -2)},7]}`, pieceBytes: 100 }, 'answerInvalid', 'abandoned'],
 ] as [string, Partial<AnswerStep>, string, string][])(
   'a page that %s keeps its rows and is not requested again',

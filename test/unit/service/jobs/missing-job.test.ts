@@ -25,7 +25,7 @@ const cases: readonly [string, ChangedFacts, number, Outcome][] = [
   ['right after its creation', {}, 300, 'jobNotKnownYet'],
   ['within the grace period for replicas', {}, 9_999, 'jobNotKnownYet'],
   ['right after another replica knew it', heard(2_000), 3_999, 'jobNotKnownYet'],
-  ['within the grace period, but known to the service a moment ago', heard(3_000), 4_000, 'jobGone'],
+  ['within the grace period, but found by the service a moment ago', heard(3_000), 4_000, 'jobGone'],
   ['within the grace period, without a cookie', noCookie, 5_000, 'jobNotKnownYet'],
   ['after a deletion by this client, in any case', { isDeleted: true, ...noCookie }, 300, 'jobDeleted'],
   ['a deletion right after the creation', { isDeletion: true }, 300, 'jobNotKnownYet'],

@@ -109,10 +109,10 @@ describe('a page that breaks off', () => {
   });
 
   test.each([
-    ['a person has to mend something', failure('forbidden', { stall: true })],
-    ['the job is gone', failure('jobSilenced')],
+    ['a person has to correct something', failure('forbidden', { stall: true })],
+    ['the job no longer exists', failure('jobSilenced')],
     ['the client has been closed', failure('closed')],
-    ['the sink has thrown it', new Error('the disk is full')],
+    ['the sink has thrown the error', new Error('the disk is full')],
   ])('because %s is not retried', async (_name, error) => {
     const { clock, fake, job, log } = await finished(1_000);
     fake.page = (query, receiver) => {

@@ -10,13 +10,13 @@ describe('a search of at most ten seconds takes two status requests for any dist
     evenly: [0, 60 * minute],
     'in the oldest minute of the hour': [59 * minute, 60 * minute],
     'in the newest minute of the hour': [0, minute],
-    'in half of the hour, the older one': [30 * minute, 60 * minute],
+    'in the older half of the hour': [30 * minute, 60 * minute],
     nowhere: [0, 0],
   } as const;
   const shapes = {
     'a plain one': {},
-    'one with its histogram first (E13)': { histogramFirst: true },
-    'one with its histogram first, all of it each time': { histogramFirst: true, status: { buckets: 'all' } },
+    'a search with its histogram first (E13)': { histogramFirst: true },
+    'a search with its complete histogram first in each status': { histogramFirst: true, status: { buckets: 'all' } },
   } as const satisfies Record<string, Scenario['search']>;
   const durations = [1, 3, 4.5, 6, 8, 9.5];
   const looksOf = async (search: Scenario['search'], [newestMs, oldestMs]: readonly [number, number]) => {

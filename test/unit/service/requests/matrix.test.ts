@@ -39,7 +39,7 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['a reset after the effect', { kind: 'reset', effect: true }, 'connectionLost'],
   ['a stall before the effect', { kind: 'stall', effect: false }, 'timeout'],
   ['a stall after the effect', { kind: 'stall', effect: true }, 'timeout'],
-  ['one byte a second', { kind: 'drip', bytesPerSecond: 1 }, 'timeout'],
+  ['one byte per second', { kind: 'drip', bytesPerSecond: 1 }, 'timeout'],
   ['HTML', { kind: 'html' }, 'answerInvalid'],
   ['nothing', { kind: 'empty' }, 'answerInvalid'],
   ['half a document', { kind: 'truncate' }, 'connectionLost'],

@@ -317,8 +317,8 @@ describe('failures', () => {
       },
       'connectionLost',
     ],
-    ['more bytes than are read', (_incoming, response) => response.end('x'.repeat(2_000)), 'answerTooLarge'],
-    ['an answer that is no HTTP', (incoming) => incoming.socket.end('nonsense\r\n\r\n'), 'answerMalformed'],
+    ['more bytes than the client reads', (_incoming, response) => response.end('x'.repeat(2_000)), 'answerTooLarge'],
+    ['an answer that is not HTTP', (incoming) => incoming.socket.end('nonsense\r\n\r\n'), 'answerMalformed'],
   ];
 
   test.each(failures)('%s', async (_name, handle, failure) => {
