@@ -50,7 +50,7 @@ export async function applyDecision(
   read(runtime, gathered, decision);
   const { essentials, figures, health, requeueAfterMs, finished } = decision;
   const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-  // If the policy has nothing to do and its status is correct, it does not wait for other policies.
+  // A policy that has nothing to do and a correct status does not wait for other policies.
   const confirmedMs =
     keepsShown && decision.isIdle && figures ? publisher.confirm(policy, essentials, figures) : undefined;
   if (confirmedMs === undefined) {
@@ -63,7 +63,7 @@ export async function applyDecision(
   return requeue(delayMs, finished && statusDelayMs === Infinity);
 }
 
-/** Writes the policy's health to the status while its collectors are unknown. The counts stay unchanged. */
+/** Writes the policy's health to the status while its collectors are unknown. Does not change the counts. */
 export async function reportUnready(
   runtime: PolicyRuntime,
   given: CollectorVersionPolicy,
@@ -83,18 +83,17 @@ export async function reportUnready(
   });
   const waits = tooYoung !== undefined && found.reason === reasons.progressing;
   const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-  // If the conditions are still correct, the status is written only to confirm that a requested reconcile was
-  // handled.
+  // If the conditions are still correct, writes the status only to confirm a requested reconcile.
   if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
   const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
   const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
   const delayMs = Math.min(statusDelayMs, recheckDelayMs, untilMs(runtime, tooYoung?.nextBuild));
-  // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues
-  // to wait.
+  // A build may need days to reach `minAge`. So `logfleet run DIR` may end while the policy waits, and a later run
+  // continues to wait.
   return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
 }
 
-/** Returns the time in ms until the build reaches `minAge`, or Infinity if there is no build. */
+/** Returns the time in ms until the build reaches `minAge`. Returns Infinity if there is no build. */
 function untilMs({ environment }: PolicyRuntime, nextBuild: NextBuild | undefined): number {
   return nextBuild ? nextBuild.atMs - environment.clock.now() : Infinity;
 }
@@ -140,7 +139,7 @@ function read(
   }
 }
 
-/** Milliseconds until the operator evaluates the policy again, unless an event triggers the evaluation earlier. */
+/** Returns the time in ms until the operator evaluates the policy again, unless an event triggers this earlier. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
   // No timer is needed. A change of the Secret (C2) or a retry of the refused request triggers the next evaluation.

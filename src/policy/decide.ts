@@ -46,15 +46,15 @@ export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * True if this decision must store a ledger. If not, the status alone contains everything that another process needs
+   * True if this decision must store a ledger. Otherwise, the status contains everything that another process needs
    * (U1).
    */
   readonly needsLedger: boolean;
-  /** Ledger entries of upgrades that are requested after `changes` is stored (U2). */
+  /** Ledger entries of the upgrades to request after `changes` is stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Shows whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Failures of requests that the
-   * policy no longer needs are forgotten.
+   * Shows whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). If not, earlier failures of
+   * such requests are forgotten.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
@@ -68,8 +68,8 @@ export interface Decision extends LedgerChange {
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
   /**
-   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because it
-   * takes long to compute them.
+   * Counts and estimates for the status after this decision. They take long to compute, so they are undefined if the
+   * status is not written now.
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
@@ -96,7 +96,7 @@ export function decide(input: DecideInput): Decision {
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
-  // A check after a rollback can finish without a user, unless its error must be corrected.
+  // A check after a rollback can finish without a user, unless a user must correct its error.
   const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
   return {
@@ -135,7 +135,7 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
 }
 
 /**
- * Describes the policy for its status. Counts and estimates are left out if the status is not written now, because they
+ * Describes the policy for its status. If the status is not written now, leaves out counts and estimates, because they
  * need a read of the whole ledger.
  */
 function statusOf(
@@ -174,7 +174,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // New failures are counted before the annotations are applied, so that a user's retry also resets these failures.
+  // Counts new failures before it applies the annotations, so that a user's retry also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -212,7 +212,7 @@ function healthInput(
   };
 }
 
-/** Ledger header that the decision stores. */
+/** Returns the ledger header that the decision stores. */
 function headerOf(input: DecideInput, { state, admission, pending, fleet }: Found, health: Health): LedgerHeader {
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
@@ -227,7 +227,7 @@ function headerOf(input: DecideInput, { state, admission, pending, fleet }: Foun
   });
 }
 
-/** Milliseconds until the next decision of the policy, unless an event triggers one. */
+/** Returns the time in ms until the next decision of the policy, unless an event triggers a decision earlier. */
 function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): number {
   const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
   const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
@@ -244,7 +244,10 @@ function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pen
   return !isOpen && (counts.pending === 0 || policy.spec.mode === 'Observe');
 }
 
-/** Estimated wall time in ms at which the last upgrade ends. Undefined while the rollout waits for a user. */
+/**
+ * Returns the estimated end of the last upgrade as wall time in ms. Returns undefined while the rollout waits for a
+ * user.
+ */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
   pending: PendingChanges,
@@ -261,7 +264,7 @@ function estimateEndMs(
 
 /** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
 function isFinished({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // The service cannot be used, so logfleet cannot learn how running upgrades end.
+  // Without the service, logfleet cannot learn how running upgrades end.
   if (observation.problem && health.stalled) return true;
   // A build may need days to reach `minAge`, so `logfleet run DIR` ends while the policy waits.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
@@ -273,8 +276,8 @@ function isFinished({ policy, observation }: DecideInput, health: Health, open: 
 const measuredMs = 15 * 60_000;
 
 /**
- * Number of upgrades that ended per ms in the last 15 minutes. Undefined if none ended. Time in which none of them was
- * running is not counted, because the rollout then waited, for example for the end of a pause.
+ * Returns the number of upgrades per ms that ended in the last 15 minutes, or undefined if none ended. Time without
+ * running upgrades is not counted, because the rollout was waiting, for example for the end of a pause.
  */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   const sinceMs = wallMs - measuredMs;

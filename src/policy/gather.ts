@@ -21,11 +21,11 @@ import { isCandidate, minAgeMs, type NextBuild, resolveTarget, type TargetVerdic
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result for a policy for which no decision is possible yet, for example because its collectors are unknown. */
+/** Result for a policy about which no decision is possible yet, for example because its collectors are unknown. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
-  /** Reason why the service does not offer the target version; undefined when it does. */
+  /** Reason why the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
   /**
    * Build that becomes the target next, with a message for the status. Set if the policy has no target, because all
@@ -33,7 +33,7 @@ export interface Unready {
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**
-   * Facts that show whether the conditions in the status are still correct. Undefined if the Secret or the ledger is
+   * Data that shows whether the conditions in the status are still correct. Undefined if the Secret or the ledger is
    * unusable.
    */
   readonly soFar?: SoFar;
@@ -73,7 +73,7 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
-  /** Annotation values with which users last asked to repeat failed requests. */
+  /** Annotation values of the last request of a user to repeat failed requests. */
   #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
@@ -106,7 +106,7 @@ export class Gatherer {
     return bound;
   }
 
-  /** Collects the facts for a decision. Nothing is awaited, so all facts describe the same moment. */
+  /** Collects the data for a decision. It does not wait for anything, so all data describes the same moment. */
   gather(policy: CollectorVersionPolicy, bound: Bound): Ready | Unready {
     const { binding, policyLedger, memberIndex: memberIndexCache, owner } = this.#runtime;
     const { turns } = this.#runtime.environment;
@@ -114,7 +114,7 @@ export class Gatherer {
     const verdict = this.#verdict(policy, bound);
     this.#introduce(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : policyLedger.known?.header.target;
-    // While the policy waits for its first target version, no build is missing.
+    // While the policy waits for its first target version, no build counts as missing.
     const isFirst = verdict?.kind === 'tooYoung' && target === undefined;
     const notOffered = !verdict || verdict.kind === 'offered' || isFirst ? undefined : verdict.message;
     if (problem) turns.troubled(owner.uid);
@@ -140,7 +140,7 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /** Allows failed requests again at once if a user has asked for this since the last call. */
+  /** Allows failed requests again immediately if a user has asked for this since the last call. */
   #repeatIfAsked(policy: CollectorVersionPolicy, secret: ResourceKey): void {
     const { binding, messages } = this.#runtime;
     const asked = askedOf(policy, policy.metadata.annotations[annotations.requestedAt]);
@@ -151,9 +151,7 @@ export class Gatherer {
     this.#asked = asked;
   }
 
-  /**
-   * Reads the ledger unless it is in memory. After a read, only the statuses of tasks of open upgrades are kept (U3).
-   */
+  /** Reads the ledger unless it is in memory. After a read, keeps only the task statuses of open upgrades (U3). */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { policyLedger, tasks } = this.#runtime;
     const isReadAnew = policyLedger.known === undefined;
@@ -222,7 +220,7 @@ export class Gatherer {
   }
 
   /**
-   * Returns the facts about a policy whose collectors are not read yet. During a rollback, `notOffered` is left out,
+   * Returns the result for a policy whose collectors are not read yet. During a rollback, leaves out `notOffered`,
    * because a rollback does not install the target build (R7).
    */
   #unread(
@@ -250,7 +248,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Requests the lists of builds and collectors if they are unknown, or if a user asked for a refresh. */
+  /** Requests the lists of builds and collectors if they are unknown, or if a user has asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#runtime.environment.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
@@ -280,8 +278,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { policyLedger, memberIndex } = this.#runtime;
     const before = policyLedger.known;
-    // The status keeps the final counts of the former rollout, so these counts are computed before the new rollout
-    // begins.
+    // Computes the final counts of the former rollout before the new rollout begins, because the status keeps them.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = policyLedger.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -289,10 +286,7 @@ export class Gatherer {
   }
 }
 
-/**
- * Returns a text that changes when a user requests a reconcile or retries the rollout, because both repeat failed
- * requests.
- */
+/** Returns a text that changes when a user requests a reconcile or retries the rollout. Both repeat failed requests. */
 function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | undefined): string {
   return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
 }

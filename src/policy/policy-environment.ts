@@ -13,11 +13,11 @@ export interface PolicyEnvironment extends BindingEnvironment {
   readonly attempts: AttemptCounter;
   /** Requests another reconcile of this policy. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Returns whether this process is about to end, so that it starts no new upgrades. */
+  /** Returns whether this process is about to end. Then it starts no new upgrades. */
   readonly draining: () => boolean;
 }
 
-/** Endings that replace the ending `updated`, so no attempt has them as its outcome. */
+/** Endings that replace the ending `updated` later. No attempt has them as its outcome. */
 const endsLater: ReadonlySet<EndingKind> = new Set(['died', 'left']);
 
 /** Metric that counts the ended upgrade attempts of all policies by outcome. */
@@ -30,7 +30,8 @@ export class AttemptCounter {
       'Upgrade attempts that have ended, by outcome. Upgrades that other tools started are not counted.',
       ['outcome'],
     );
-    // Without the initial value 0, the increase of the counter would miss the first attempt with an outcome.
+    // Creates the series with the value 0. Without it, the increase of the counter would miss the first attempt with an
+    // outcome.
     for (const outcome of endingKinds.filter((kind) => !endsLater.has(kind))) this.#attempts.add({ outcome }, 0);
   }
 

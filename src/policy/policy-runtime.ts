@@ -16,7 +16,7 @@ import { newRequest } from './rollout/annotation-actions.ts';
 import { CalendarCache } from './schedule/maintenance-calendar.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
-/** Time in ms for which answers to upgrade requests are collected before they are stored together. */
+/** Answers to upgrade requests are collected for this time in ms, and then stored together. */
 const outcomeDelayMs = 1_000;
 
 export class PolicyRuntime implements PostingPolicy {
@@ -27,7 +27,10 @@ export class PolicyRuntime implements PostingPolicy {
   readonly memberIndex: MemberIndexCache;
   readonly messages: MessageCounter;
   readonly publisher: StatusPublisher;
-  /** Time in ms within which nearly all upgrades end. Undefined until the first upgrade has ended. */
+  /**
+   * Usual duration of an upgrade in ms: nearly all upgrades end within this time. Undefined until the first upgrade has
+   * ended.
+   */
   typicalMs: number | undefined;
   readonly calendar = new CalendarCache();
   readonly #term: number;
@@ -60,7 +63,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /** Discards the objects for upgrade requests and task reads if they are idle, to save memory. */
+  /** Discards idle objects for upgrade requests and task reads to save memory. */
   freeMemory(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
@@ -94,7 +97,7 @@ export class PolicyRuntime implements PostingPolicy {
     if (!this.#closed) this.environment.enqueue(this.owner);
   }
 
-  /** Checks immediately before an upgrade request whether the policy still wants the upgrade (U2). */
+  /** Checks right before an upgrade request whether the policy still wants the upgrade (U2). */
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, policyLedger, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
@@ -127,7 +130,7 @@ export class PolicyRuntime implements PostingPolicy {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Until its upgrade is requested, a collector can still move to a policy that takes precedence (U13).
+      // Until its upgrade is requested, a collector can still move to a policy with a higher precedence (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -137,7 +140,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.calendar.current(spec).verdict(this.environment.clock.now(), zone).kind === 'open';
   }
 
-  /** Records the running upgrade in the ownership table, which keeps it even if the policy is deleted (U13). */
+  /** Records the running upgrade in the ownership table. It remains there even if the policy is deleted (U13). */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, policyLedger, owner } = this;
     binding.succeeded('posts');

@@ -39,8 +39,8 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read before their next upgrade, each with the earliest monotonic time in ms for
-   * that read.
+   * Collectors whose version must be read before their next upgrade, with the earliest monotonic time in ms of that
+   * read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Earliest monotonic time in ms at which a waiting collector may start. */
@@ -48,7 +48,8 @@ export interface Admission {
   /** True if a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
   /**
-   * True if a collector waits for something so short, such as the answer to a request, that the status reports no wait.
+   * True if a collector waits only for a moment, for example for the answer to a request. The status does not report
+   * such a wait.
    */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
@@ -111,7 +112,7 @@ class Batch {
       // Without a task id, the request must be repeated, which may start the upgrade. So the stage must have started
       // (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The request of an upgrade without a task id may have been sent a moment ago, so its age counts from now.
+      // The age of an upgrade without a task id counts from now, because its request may have been sent a moment ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -122,7 +123,7 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade request whose answer was lost, if the collector still runs another version (U3). The repeated
+   * Repeats an upgrade request with a lost answer if the collector still runs another version (U3). The repeated
    * request may start the upgrade, so all conditions for an upgrade apply.
    */
   #probe(): void {
@@ -181,7 +182,7 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
   }
 
-  /** Starts the rollback of collectors that this rollout upgraded, within the same limits as upgrades. */
+  /** Starts the rollback of collectors that this rollout upgraded. The limits for upgrades also apply to rollbacks. */
   #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
@@ -231,8 +232,8 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // The collector ran the target version before. An outdated listing may still show this version, and must not end
-    // the new attempt.
+    // The collector ran the target version before. An outdated listing may still show this version. It must not end the
+    // new attempt.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });

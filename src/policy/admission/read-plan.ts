@@ -1,6 +1,6 @@
 /**
- * Plans the next reads of a policy with as few requests as possible: pages of the collector list, upgrade tasks, or the
- * whole list (U9).
+ * Plans which data a policy reads next, with as few requests as possible: pages of the collector list, upgrade tasks,
+ * or the whole list (U9).
  */
 import { idleShare } from '../../fleet/fleet-listing.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
@@ -10,8 +10,8 @@ import type { DecideInput } from '../rollout/decide-input.ts';
 import type { Admission } from './admission.ts';
 
 /**
- * Factor for the minimum interval between two reads of the whole collector list while upgrades wait. The interval is
- * this factor times the duration of one read (U9).
+ * While upgrades wait, the minimum interval between two reads of the whole collector list is this factor times the
+ * duration of one read (U9).
  */
 export const workingShare = 50;
 
@@ -22,7 +22,8 @@ export interface ReadPlan extends WatchPlan {
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs earliest wall time in ms of the read of the whole list that ends a soak; undefined without a soak
+ * @param sweepFromMs earliest wall time in ms for the read of the whole list at the end of a soak; undefined without a
+ * soak
  */
 export function planReads(
   input: DecideInput,

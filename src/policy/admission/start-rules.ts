@@ -1,7 +1,6 @@
 /**
- * Rules that decide whether an upgrade may start. If several rules forbid it, the reason of the first rule is reported.
- *
- * `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one collector.
+ * Rules that decide whether an upgrade may start. If several rules forbid it, the status shows the reason of the first
+ * rule. `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one collector.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -31,15 +30,14 @@ export interface Refusal {
    */
   readonly untilMs?: number | undefined;
   /**
-   * Monotonic time in ms at or after which a listing must be requested. The wait ends when this listing shows the
-   * collector.
+   * Earliest monotonic time in ms for the request of a listing. The wait ends when this listing shows the collector.
    */
   readonly unseenSinceMs?: number;
-  /** True if the reason applies to all remaining collectors. Absent if it applies to one collector only. */
+  /** True if the reason applies to all remaining collectors. Absent if it applies only to one collector. */
   readonly forAll?: boolean;
 }
 
-/** Facts that decide whether a policy may start upgrades. */
+/** Data that decides whether a policy may start upgrades. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'windows' | 'now'> {
   readonly stop: RolloutStop | undefined;
 }
@@ -78,7 +76,7 @@ const rulesForOne: readonly RuleForOne[] = [
   batchFull,
 ];
 
-/** Reason why the policy may not start upgrades; undefined when it may. */
+/** Returns the reason why the policy may not start upgrades, or undefined if it may. */
 export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
   const { windows, now } = known;
   const waitsFor = waitOfAll(known);
@@ -103,7 +101,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
-/** What an upgrade waits for, as text after "waiting for". */
+/** Things that an upgrade waits for, as text after "waiting for". */
 export const waits = {
   backOff: 'the back-off after a failed upgrade',
   versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
@@ -111,7 +109,7 @@ export const waits = {
   newerListing: 'a newer list of collectors, because the last list may show an outdated version',
 } as const;
 
-/** Reason why this collector may not be upgraded now; undefined when it may. */
+/** Returns the reason why this collector may not be upgraded now, or undefined if it may. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, known);
@@ -149,8 +147,8 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // If nothing blocks the stage, this decision starts it and the next decision upgrades its collectors. This wait is
-  // too short to be reported.
+  // If nothing blocks the stage, this decision starts it, and the next decision upgrades its collectors. The status
+  // does not report such a short wait.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -217,7 +215,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
   return waitForEnd(`strategy.maxInProgress allows at most ${counted(max, 'upgrade')} at once`);
 }
 
-/** Makes an upgrade wait while the policy has the maximum number of open upgrades (U1). */
+/** Makes an upgrade wait while the policy already has the maximum number of open upgrades (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return waitForEnd(`a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`);
@@ -227,7 +225,7 @@ function waitForEnd(cause: string): Refusal {
   return { waitsFor: `a running upgrade to end, because ${cause}`, forAll: true };
 }
 
-/** Makes an upgrade wait if this decision already starts as many upgrades as it may (U2). */
+/** Makes an upgrade wait if this decision already starts its maximum number of upgrades (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.batchCapacity ? undefined : { waitsFor: undefined, forAll: true };
 }

@@ -1,8 +1,8 @@
 /**
- * Message analysis of a stage: compares how many messages each collector sends before and after its upgrade (R11).
- * `message-counter.ts` reads the counts from the service.
+ * Message analysis of a stage: compares the numbers of messages that each collector sends before and after its upgrade
+ * (R11). `message-counter.ts` reads the counts from the service.
  *
- * The counting periods depend only on times in the ledger, so they stay the same after a restart or a change of leader.
+ * The counting periods depend only on times in the ledger, so a restart or a change of leader does not change them.
  */
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../api/time-range.ts';
@@ -15,7 +15,7 @@ import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 /**
- * Returns the time in ms to wait after a period before its messages are counted, because messages can arrive late.
+ * Returns the time in ms from the end of a period to the count of its messages, because messages can arrive late.
  * Default: 3 minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
@@ -42,8 +42,8 @@ export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
  * Returns the settings of a stage's message analysis. They do not change while the stage runs.
- * @param unprovenSinceMs wall time in ms of the first incomplete rollout to this version; the baseline must end before
- * this time
+ * @param unprovenSinceMs start of the first incomplete rollout to this version, as wall time in ms; the baseline must
+ * end before this time
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -66,12 +66,12 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // The baseline must end before the stage and before the result period. If a clock was corrected, the recorded start
+  // The baseline must end before the stage and before the result period. After a clock correction, the recorded start
   // of the stage can be later than `resultMs`.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline lies a whole number of days or weeks before the result period, so both cover the same time of day.
+  // The baseline is a whole number of days or weeks before the result period, so that both cover the same time of day.
   // `cycles` is large enough that the baseline ends before the upgrades.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
@@ -100,7 +100,10 @@ export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Faile
   return judged > 0 ? 'Passed' : 'Inconclusive';
 }
 
-/** Describes the collectors that stopped sending logs, without a full stop; undefined when there are none. */
+/**
+ * Returns a text, without a full stop, about the collectors that stopped sending logs. Returns undefined if there are
+ * none.
+ */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
@@ -126,8 +129,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after
- * `resultFromMs` is not judged, because some of the counted messages were sent before its upgrade.
+ * Compares the numbers of messages that each collector sent before and after its upgrade. A collector that was upgraded
+ * after `resultFromMs` is not judged, because it sent some of the counted messages before its upgrade.
  */
 export function judgeMembers(
   analysis: StageAnalysis,

@@ -34,12 +34,12 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * A clock difference between the service and logfleet is ignored up to the smaller of these limits: in ms, and as a
+ * A clock difference between the service and logfleet is ignored up to the smaller of these limits: a time in ms, and a
  * fraction of the period.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
-/** Clock difference in ms that is always ignored, because the `Date` header has only seconds and arrives late. */
+/** Clock difference in ms that is always ignored, because the `Date` header is rounded to seconds and arrives late. */
 const apparentSkewMs = 5_000;
 
 export class MessageCounter {
@@ -58,8 +58,8 @@ export class MessageCounter {
   }
 
   /**
-   * Starts to count the messages that `order` requests, and stops a different count that is running. If `order` is
-   * undefined, nothing is counted.
+   * Starts to count the messages that `order` requests. Stops a different running count. If `order` is undefined,
+   * starts no count.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
@@ -90,7 +90,10 @@ class CounterRun {
   #failures = 0;
   #failed: LogfleetError | undefined;
   #scannedBytes = 0;
-  /** Time in ms by which the service's clock is ahead of the local clock. Small differences are ignored. */
+  /**
+   * Difference in ms between the service's clock and the local clock, positive if the service's clock is ahead. Small
+   * differences are ignored.
+   */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
@@ -171,8 +174,8 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // The service may round an id, for example to 1E8. Such a result is rejected, because the collector would seem to
-    // send no messages.
+    // The service may round an id, for example to 1E8. Rejects such a result, because the collector would seem to send
+    // no messages.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

@@ -1,8 +1,7 @@
 /**
- * Checks after a rollback whether the collectors that stopped sending logs send them again (R11). The result is only
- * reported.
- *
- * The check counts messages in a period after the rollback and compares the counts with those before the upgrade.
+ * Checks after a rollback whether collectors that stopped sending logs send logs again (R11). The check counts messages
+ * in a period after the rollback, and compares the counts with the counts before the upgrade. The result is only shown
+ * to the user.
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -72,14 +71,14 @@ export function recoveryPeriod({
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 
-/** Number of collectors whose messages were counted after a rollback. Deleted collectors are not counted. */
+/** Returns the number of collectors whose messages were counted after a rollback, without deleted collectors. */
 export function comparedAfterRollback(quietest: readonly QuietMember[]): number {
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
 /**
- * Returns a text, without a full stop, that says whether collectors send logs again after the rollback. Undefined until
- * a check begins.
+ * Returns a text, without a full stop, that says whether collectors send logs again after the rollback. Returns
+ * undefined until a check begins.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
@@ -115,7 +114,8 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 }
 
 /**
- * Describes one collector that still sends too few messages. Undefined if all collectors send enough messages again.
+ * Describes one collector that still sends too few messages. Returns undefined if all collectors send enough messages
+ * again.
  */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {

@@ -20,7 +20,7 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Facts about one collector that decide the outcome of its upgrade. */
+/** Data about one collector that decides the outcome of its upgrade. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
@@ -31,8 +31,8 @@ export interface Evidence {
   /** True if the service can list a collector that already runs the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * True if the service lists collectors that run the version from before the upgrade. If it does, a collector that is
-   * not listed no longer exists.
+   * True if the service lists collectors that run the version from before the upgrade. In this case, an unlisted
+   * collector no longer exists.
    */
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
@@ -62,8 +62,8 @@ interface Known {
 }
 
 /**
- * Returns the collector's next ledger entry. Returns the same object if nothing changed, and undefined if the entry can
- * be deleted.
+ * Returns the collector's next ledger entry: the same object if nothing has changed, or undefined if the entry can be
+ * deleted.
  */
 export function evaluateEntry(
   entry: Entry,
@@ -97,7 +97,7 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
 }
 
 /**
- * Returns the earliest monotonic time in ms for a listing that can show the outcome of the upgrade. Earlier listings
+ * Returns the earliest monotonic time in ms at which a listing can show the outcome of the upgrade. Earlier listings
  * may be outdated (U3, U7).
  */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
@@ -110,7 +110,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // A former process stored this attempt and may have sent the request, so the outcome is unknown.
+  // Another process stored this attempt and may have sent the request, so the outcome is unknown.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -147,15 +147,15 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the installed version. So the refusal of a repeated request may mean that
-      // the first request succeeded.
+      // The service may refuse an upgrade to the installed version. The refusal of a repeated request may therefore
+      // mean that the first request succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
       return close(refused, 'refused', message);
   }
 }
 
-/** Ends an attempt whose upgrade task has succeeded or failed. Returns undefined while the task runs. */
+/** Ends an attempt if its upgrade task has succeeded or failed. Returns undefined while the task runs. */
 function afterTask(known: Known): Entry | undefined {
   const { task } = known.evidence;
   if (!task || !isTaskOf(known.open, known.entry.collectorId, task)) return undefined;
@@ -192,15 +192,15 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start may install any version, so every change of the version shows that it has
-  // ended.
+  // An upgrade that logfleet did not start may install any version. Every change of the version therefore shows its
+  // end.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
   if (now.monotonicMs < limitMs) return entry;
   if (row !== undefined && row.seenAtMs >= limitMs) return timedOut(known);
   if (sweptSinceMs < limitMs) return entry;
-  const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
+  const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
   // If the service lists collectors with the former version, an unlisted collector no longer exists.
@@ -215,8 +215,8 @@ function timedOut(known: Known): Entry | undefined {
 }
 
 /**
- * Returns the ledger entry after a repeated request that was refused, not sent or not answered. The time limit of the
- * attempt is not extended (U5).
+ * Returns the ledger entry after a repeated request that was refused, not sent or not answered. This does not extend
+ * the time limit of the attempt (U5).
  */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
@@ -226,9 +226,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/**
- * Removes an open attempt whose upgrade never started. The numbers of attempts and drifts are decreased accordingly.
- */
+/** Removes an open attempt whose upgrade never started. Decreases the numbers of attempts and drifts accordingly. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

@@ -1,8 +1,6 @@
 /**
- * Sends the requests (POST) for upgrades that the policy still wants (U2). Answers are kept until they are stored in
- * the ledger.
- *
- * Invariant: a collector has at most one unanswered request of this process.
+ * Sends the requests (POST) for upgrades that the policy still wants (U2). Keeps the answers until they are stored in
+ * the ledger. For each collector, this process has at most one unanswered request.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
@@ -17,7 +15,7 @@ import type { PolicySettings } from './settings.ts';
 
 export interface PostingPolicy {
   /**
-   * Returns whether the policy still wants this upgrade. Called immediately before the request is sent.
+   * Returns whether the policy still wants this upgrade. Called right before the request is sent.
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
@@ -35,14 +33,14 @@ export interface PostingEnvironment {
   readonly settings: PolicySettings;
 }
 
-/** Upgrades that one decision stored and that are requested next. */
+/** Upgrades that one decision has stored and that are requested next. */
 export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
   /** Monotonic time in ms of the decision to start these upgrades. */
   readonly decidedAtMs: number;
-  /** True if the batch is full, so that more upgrades wait. */
+  /** True if the batch is full, and more upgrades wait. */
   readonly moreWait: boolean;
 }
 
@@ -58,7 +56,7 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Ledger entries of upgrades that are stored in the ledger and were not requested yet, by collector id. */
+  /** Ledger entries of stored upgrades that were not requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
    * Maximum number of stored attempts that are not sent yet. It decreases after an attempt expired because its request
@@ -94,7 +92,10 @@ export class Posting {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /** Returns how many upgrades the next decision may start. Returns 0 while more than a fifth of a batch is unsent. */
+  /**
+   * Returns the number of upgrades that the next decision may start. Returns 0 while more than a fifth of a batch is
+   * unsent.
+   */
   capacity(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -126,7 +127,7 @@ export class Posting {
   }
 
   close(): void {
-    this.#abort.abort(new Error('the policy is no longer looked after'));
+    this.#abort.abort(new Error('the policy is no longer reconciled'));
   }
 
   async #send(service: UpgradeService, entry: Entry, { generation, decidedAtMs }: Batch): Promise<void> {
@@ -137,7 +138,7 @@ export class Posting {
     // An upgrade request that is not sent within `intentLifeMs` expires (U2).
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
-      if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
+      if (!sent) expiry.abort(withdrawn('it waited too long for the request limits'));
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
@@ -170,13 +171,12 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // This refusal concerns only the collector. It shows that the service works, so earlier failures have ended.
+      // This refusal affects only the collector. It shows that the service works, so earlier failures have ended.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure, no requests are sent for a while. This keeps the number of upgrades with an unknown outcome
-    // small.
+    // After a failure, sends no requests for a while, to keep the number of upgrades with an unknown outcome small.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
@@ -198,8 +198,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Returns whether the service refused only this collector (section 7.5). An answer 400 without an error code may come
- * from a proxy.
+ * Returns whether the service refused only this collector (section 7.5). An answer with status 400 and without an error
+ * code may come from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

@@ -1,7 +1,6 @@
 /**
- * Binds a policy to the service that its Secret names, and records problems with the service.
- *
- * Invariant: a policy claims collectors of one service at a time.
+ * Binds a policy to the service that its Secret names, and records problems with the service. A policy claims
+ * collectors of one service at a time.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -18,10 +17,10 @@ export type Asked = 'posts' | 'reads';
 
 const asked: readonly Asked[] = ['posts', 'reads'];
 
-/** Number of consecutive failures before the policy reports a problem. */
+/** Number of consecutive failures that the policy tolerates before it reports a problem. */
 const toleratedFailures = 3;
 
-/** Objects that the bindings of all policies of this process share. */
+/** Objects that the bindings of all policies in this process share. */
 export interface BindingEnvironment {
   /**
    * Accounts of the log service. All policies share them, so that each user of the service has only one request budget.
@@ -39,10 +38,7 @@ export class ServiceBinding {
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
   #buildsDoubtedMs = -Infinity;
-  /**
-   * Failures of the service, recorded separately for `posts` and `reads`. Refusals of a single collector are not
-   * included.
-   */
+  /** Failures of the service, separately for `posts` and `reads`, without refusals of a single collector. */
   #failures = newFailures();
 
   constructor(environment: BindingEnvironment, owner: OwnerRef, onNews: () => void) {
@@ -95,8 +91,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Returns the error that prevents use of the service. Returns undefined without an error, or if the error may be
-   * temporary.
+   * Returns the error that prevents the use of the service. Returns undefined if there is no error, or if the error may
+   * be temporary.
    */
   problem(): LogfleetError | undefined {
     const unlisted = this.#bound?.listing.problem()?.error;
@@ -107,7 +103,7 @@ export class ServiceBinding {
     return undefined;
   }
 
-  /** Reason why the policy starts no upgrade now, as text for the status. */
+  /** Returns the reason why the policy starts no upgrade now, as text for the status. */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
@@ -116,13 +112,13 @@ export class ServiceBinding {
     return asked.some((kind) => this.#isHeld(kind)) ? 'the service, which failed a moment ago' : undefined;
   }
 
-  /** True while upgrade requests are paused because of an error that a user must correct. */
+  /** Returns true while upgrade requests are paused because of an error that a user must correct. */
   refusesPosts(): boolean {
     return this.#isHeld('posts') && this.#failures.posts.error?.handling.kind === 'stall';
   }
 
   /**
-   * Returns how many requests of this kind may be sent now. After a failure, none may be sent for a while, and then one
+   * Returns the number of requests of this kind that may be sent now. After a failure, it is 0 for a while, and then 1
    * at a time until a request succeeds.
    * @param inFlight number of unanswered requests of this kind
    */
@@ -132,7 +128,7 @@ export class ServiceBinding {
     return inFlight === 0 ? 1 : 0;
   }
 
-  /** Pauses requests of this kind after a failure that concerns the whole service, not a single collector. */
+  /** Pauses requests of this kind after a failure that affects the whole service, not only a single collector. */
   holdFor(given: LogfleetError, kind: Asked): void {
     const { clock, log } = this.#environment;
     const { namespace, name: policy } = this.#owner;
@@ -140,11 +136,11 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // The first error is shown as long as the code stays the same. Later errors can differ in details such as an
-    // address, and would change the status each time.
+    // Shows the first error as long as the code does not change. Later errors can differ in details such as an address,
+    // and would change the status each time.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
-    // The answer 429 (too many requests) says when to continue, so it needs no warning.
+    // An answer with 429 (too many requests) says when to continue, so it needs no warning.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
@@ -169,7 +165,9 @@ export class ServiceBinding {
     this.#onNews();
   }
 
-  /** Milliseconds until new requests may be sent after a failure. Infinity if no request has failed. */
+  /**
+   * Returns the time in ms until new requests may be sent after a failure. Returns Infinity if no request has failed.
+   */
   heldForMs(): number {
     const { clock, accounts } = this.#environment;
     const heldMs = asked.filter((kind) => this.#isHeld(kind)).map((kind) => this.#failures[kind].untilMs);

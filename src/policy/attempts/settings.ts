@@ -1,13 +1,13 @@
 /** Time and size limits of the upgrade protocol (rules U1 to U14). Tests and demos can change them. */
 
 export interface PolicySettings {
-  /** Time in ms after which every new listing shows a change. An earlier listing may be outdated. */
+  /** Time in ms after a change until every new listing shows the change. An earlier listing may be outdated. */
   readonly graceMs: number;
-  /** Time limit in ms for a running upgrade. After it, the next listing decides how the upgrade ended (U5). */
+  /** Time limit in ms of a running upgrade. After this time, the next listing decides how the upgrade ended (U5). */
   readonly openLimitMs: number;
   /** Minimum interval in ms between two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
-  /** Time in ms after which a stored upgrade expires if its request was not sent (U2). */
+  /** After this time in ms, a stored upgrade expires if its request was not sent (U2). */
   readonly intentLifeMs: number;
   /** Maximum number of upgrades that are stored together before they are requested (U2). */
   readonly batchSize: number;

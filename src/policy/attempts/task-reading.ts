@@ -44,7 +44,7 @@ export class TaskReadings {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
 
-  /** Number and times of the reads of each open upgrade task, by collector. */
+  /** Number and times of the reads of each open upgrade task, by collector id. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }
@@ -84,7 +84,7 @@ export class TaskReadings {
   }
 
   close(): void {
-    this.#abort.abort(new Error('the policy is no longer looked after'));
+    this.#abort.abort(new Error('the policy is no longer reconciled'));
   }
 
   async #read(service: UpgradeService, collectorId: string, taskId: string): Promise<void> {

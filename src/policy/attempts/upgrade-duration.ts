@@ -1,8 +1,8 @@
-/** Estimates, from the durations of earlier upgrades, the time within which nearly all upgrades end. */
+/** Estimates the usual duration of an upgrade from earlier upgrades. Nearly all upgrades end within this time. */
 
 /** Shortest and longest possible duration of a successful upgrade, in ms. */
 export interface DurationSample {
-  /** Age in ms at which the upgrade had ended. */
+  /** Age of the upgrade in ms when a read first showed that it had ended. */
   readonly endedByMs: number;
   /** Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed this. */
   readonly unendedAtMs: number;
@@ -10,7 +10,7 @@ export interface DurationSample {
 
 /**
  * Fractions by which a shorter and a longer upgrade change the estimate. The estimate falls slowly and rises fast, so
- * that nearly all upgrades are shorter.
+ * that nearly all upgrades are shorter than the estimate.
  */
 const downShare = 0.02;
 const upShare = 0.1;

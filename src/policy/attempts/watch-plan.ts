@@ -18,28 +18,25 @@ export interface TaskReads {
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  /**
-   * Collectors that a new listing must show, each with the earliest monotonic time in ms at which the listing may be
-   * requested.
-   */
+  /** Collectors that a new listing must show, with the earliest monotonic time in ms for the request of the listing. */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** True if collectors wait for the end of running upgrades. If so, pages are read sooner. */
+  /** True if collectors wait for the end of running upgrades. Then pages are read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
 }
 
 export interface WatchPlan {
-  /** Numbers of the list pages to read, each with the earliest monotonic time in ms for its request. */
+  /** Numbers of the list pages to read, with the earliest monotonic time in ms for each request. */
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
   /** True if the policy must read an upgrade task, now or later, to learn how its upgrade ended. */
   readonly needsTasks: boolean;
-  /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
+  /** Earliest monotonic time in ms for a sweep (read of the whole collector list); undefined if no sweep is needed. */
   readonly sweepAfterMs: number | undefined;
   /** Monotonic time in ms at which a new plan is needed. */
   readonly nextMs: number;
@@ -47,19 +44,19 @@ export interface WatchPlan {
 
 /** Number of upgrade tasks that are read frequently until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade task before another task takes its place. */
+/** Number of frequent reads of one upgrade task before another task is read instead. */
 const readsPerTurn = 20;
 /**
- * A page is read if at least this many upgrades on it should have ended. Otherwise, the tasks of these upgrades are
- * read.
+ * A page is read if at least this number of upgrades on the page should have ended. Otherwise, the tasks of these
+ * upgrades are read.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
 /**
- * Maximum delay of a page read, as a fraction of the usual duration of an upgrade. The smaller fraction applies while
- * collectors wait.
+ * Maximum delay of a page read, as a fraction of the usual duration of an upgrade. While collectors wait, the smaller
+ * fraction applies.
  */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
@@ -69,15 +66,12 @@ interface DuePage {
   /** Number of upgrades on this page that should end within the maximum delay of the read. */
   soon: number;
   oldestDueMs: number;
-  /** Latest expected end, as monotonic time in ms, of the upgrades that should have ended already. */
+  /** Latest expected end (monotonic time in ms) of the upgrades that should have ended already. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/**
- * Returns the maximum delay in ms of a page read. More upgrades may end during the delay, and the same read then shows
- * them.
- */
+/** Returns the maximum delay in ms of a page read. The read then also shows upgrades that end during the delay. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -146,11 +140,11 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The service's list may hide the collector, so a read of its page counts even if the page does not show the
+    // The service's list may not show the collector. So a read of its page counts even if the page does not show the
     // collector.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The task of a slow upgrade is polled less and less often.
+      // The task of a slow upgrade is read less and less often.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -174,7 +168,7 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page. The read is delayed while more upgrades on the page should end soon, up to a maximum
+   * Plans the read of a page. While more upgrades on the page should end soon, the read is delayed, up to a maximum
    * delay.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {

@@ -1,9 +1,7 @@
 /**
  * Converts a policy's ledger to text and back. Ledger entries are stored as short arrays, because a large fleet has
- * many of them.
- *
- * Monotonic times are not stored, so after a restart the age of each upgrade counts from the time when the ledger is
- * read (U5).
+ * many of them. Monotonic times are not stored. After a restart, the age of each upgrade counts from the moment at
+ * which the ledger is read (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -32,7 +30,7 @@ type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, numbe
 export interface ShardNumbers {
   /** Number of `log-N` objects of this rollout. */
   readonly logs: number;
-  /** How many `members-STAGE-N` objects each started stage has. */
+  /** Number of `members-STAGE-N` objects of each started stage. */
   readonly memberShards: readonly number[];
   /**
    * Number of writes of ledger objects other than `head`. Each of these objects contains the current number, which
@@ -45,8 +43,7 @@ interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
   /**
-   * Collectors whose ledger entry was deleted after it had been written to a `log-N` object. The entry in that object
-   * is ignored.
+   * Collectors whose ledger entry was deleted, but is still in a `log-N` object. The entry in that object is ignored.
    */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
@@ -128,7 +125,7 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
 
 /**
  * Decodes the ledger object `head`.
- * @param takeoverMs monotonic time in ms; the age of each attempt counts from this time
+ * @param takeoverMs monotonic time in ms from which the age of each attempt counts
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   const { format: _, ended, open, ...head } = parse<Head>(text);
@@ -161,7 +158,10 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
   throw unreadable(`the ledger object ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
-/** Calls `unpack`. If it throws, the stored ledger is damaged, so the error for an unreadable ledger is thrown. */
+/**
+ * Calls `unpack`. If it throws, the stored ledger is damaged, so this function throws the error for an unreadable
+ * ledger.
+ */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
@@ -186,7 +186,7 @@ function parse<T extends { readonly format: number }>(text: string): T {
   if (parsed?.format === formatVersion) return parsed;
   const isOlder = parsed?.format < formatVersion;
   const remedy = isOlder
-    ? 'Wait until no upgrade is running, then delete the ledger: logfleet begins a new rollout.'
+    ? 'Wait until no upgrade is running, and then delete the ledger. logfleet begins a new rollout.'
     : undefined;
   throw unreadable(
     `the ledger has format ${parsed?.format}, but this version of logfleet reads format ${formatVersion}`,

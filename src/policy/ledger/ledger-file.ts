@@ -26,13 +26,13 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** Size of `head` in bytes above which ended attempts are moved to a `log-N` object. */
+/** If `head` is larger than this number of bytes, ended attempts are moved to a `log-N` object. */
 const flushBytes = maxShardBytes / 4;
 const maxLogs = 128;
-/** Size of `head` in bytes above which the ledger is full, so that no upgrade starts. */
+/** If `head` is larger than this number of bytes, the ledger is full, and no upgrade starts. */
 const fullBytes = 0.75 * maxShardBytes;
 
-/** Ledger object to be written. It contains ended attempts, or the collectors of a stage. */
+/** Ledger object to write. It contains ended attempts, or the collectors of a stage. */
 interface NewShard {
   readonly name: string;
   readonly summary: string;
@@ -49,7 +49,7 @@ export class LedgerFile {
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** For each started stage, the number of its `members-STAGE-N` objects. */
+  /** Number of `members-STAGE-N` objects of each started stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -116,7 +116,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Discards the entries of the former rollout, and continues with the entries of the new rollout. */
+  /** Replaces the entries of the former rollout by the entries of the new rollout. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -208,9 +208,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. Existing objects with the same names are not in use, so they are
-   * overwritten.
-   * @param before header that does not refer to the new objects; it is stored first
+   * Writes ledger objects other than `head`. Overwrites existing objects with the same names, because they are not in
+   * use.
+   * @param before header without the new objects; it is stored first
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

@@ -1,5 +1,5 @@
 /**
- * The ledger of a policy in memory. It contains facts that the service does not report, such as the number of attempts
+ * The ledger of a policy in memory. It contains data that the service does not report, such as the number of attempts
  * and the former version of each collector (U1).
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
@@ -11,7 +11,7 @@ import { SparseMap } from '../../base/sparse.ts';
  * States of an open upgrade attempt.
  * - `intended`: stored before its request; a former process may have sent the request.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: the request was sent, and no conclusive answer came (U3).
+ * - `unknown`: the request was sent, but the answer was lost or unclear (U3).
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
@@ -25,8 +25,8 @@ export interface Attempt {
   readonly state: AttemptState;
   readonly taskId: string | undefined;
   /**
-   * True if logfleet started the upgrade. An upgrade that another tool started counts neither as an attempt nor as a
-   * failure (U10).
+   * True if logfleet started the upgrade. The upgrade of another tool counts neither as an attempt nor as a failure
+   * (U10).
    */
   readonly ours: boolean;
   /** True if the request was repeated because its outcome was unknown (U3). */
@@ -36,7 +36,7 @@ export interface Attempt {
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
   /**
-   * True if a listing is reliable only if it is requested at least a grace period after `sinceMs`. Not stored in the
+   * True if only a listing that is requested at least a grace period after `sinceMs` is reliable. Not stored in the
    * ledger.
    */
   readonly needsGrace: boolean;
@@ -102,7 +102,7 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Shows in which counts of the rollout and its stages an ended attempt is included. */
+/** Counts of the rollout and its stages that include an ended attempt. */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. The number increases when the counts are reset, for example
@@ -115,17 +115,17 @@ export interface Counted {
 
 export interface Entry {
   readonly collectorId: string;
-  /** Version of the collector before its first attempt in this rollout (U14); undefined when unknown. */
+  /** Version of the collector before its first attempt in this rollout (U14); undefined if unknown. */
   readonly before: string | undefined;
-  /** Number of attempts for the collector in this rollout that the service may have accepted. */
+  /** Number of upgrade attempts in this rollout that the service may have accepted for this collector. */
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Set if the counts of the rollout already include the last ended attempt, so that it is not counted twice. */
+  /** Set if the counts of the rollout already include the last ended attempt. It prevents a second count. */
   readonly counted?: Counted;
   /**
-   * Set if the collector went offline after its upgrade and a user then retried the rollout. Prevents logfleet from
-   * counting the failure again.
+   * Set if the collector went offline after its upgrade, and a user has retried the rollout since. Then logfleet does
+   * not count the failure again.
    */
   readonly forgiven?: true;
   /**
@@ -145,7 +145,7 @@ export interface RolloutHistory {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
-  /** Actions of people in the rollout; absent in ledgers of an earlier logfleet version. */
+  /** Actions of users in the rollout; absent in ledgers of an earlier logfleet version. */
   readonly actions?: readonly ActionRecord[];
   /** Reason why the rollout was stopped; absent if it was not stopped. */
   readonly stop?: RolloutStop;
@@ -158,12 +158,14 @@ export interface StageRecord {
   readonly maxFailures?: Share;
   readonly maxInProgress?: Share;
   readonly soakMs: number;
-  /** Number of collectors that the stage chose; absent for a last stage that takes all other collectors. */
+  /** Number of collectors that the stage chose; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
   readonly tally: Tally;
   /** Set when an upgrade in the stage has succeeded. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
-  /** Wall time in ms at which the soak began, because the last collector of the stage reached the target version. */
+  /**
+   * Start of the soak as wall time in ms: the time at which the last collector of the stage reached the target version.
+   */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
   readonly analysis?: StageAnalysis;
@@ -171,15 +173,15 @@ export interface StageRecord {
 
 /** Message analysis of a stage, with the settings from the start of the stage. */
 export interface StageAnalysis {
-  /** Minimum number of messages after the upgrade, in percent of the number before. */
+  /** Minimum number of messages after the upgrade, in percent of the number before the upgrade. */
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Minimum number of messages before the upgrade. A collector with fewer is not judged. */
+  /** Minimum number of messages before the upgrade. A collector with fewer messages is not judged. */
   readonly minMessages: number;
   /** Query that selects the messages to count; absent if all messages are counted. */
   readonly scope?: string;
-  /** Wall time in ms before which the baseline period must end. Default: the start of the stage. */
+  /** Latest end of the baseline period as wall time in ms. Default: the start of the stage. */
   readonly baselineBeforeMs?: number;
   /**
    * Start of the counting period after the upgrades, as wall time in ms. Set by a user's retry. If absent, the period
@@ -191,7 +193,7 @@ export interface StageAnalysis {
   readonly recovery?: RecoveryCheck;
 }
 
-/** Result of the check after a rollback: whether the collectors in `quietest` send logs again. */
+/** Result of the check after a rollback, which counts the messages of the collectors in `quietest` again. */
 export interface RecoveryCheck {
   /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
@@ -200,12 +202,15 @@ export interface RecoveryCheck {
 }
 
 export interface AnalysisOutcome {
-  /** Number of collectors whose messages were compared. `quiet` of them send too few messages since the upgrade. */
+  /**
+   * Number of collectors whose messages were compared. `quiet` is the number of those that send too few messages since
+   * the upgrade.
+   */
   readonly judged: number;
   readonly quiet: number;
   /**
-   * Number of collectors that were not compared, because they sent too few messages before the upgrade or were upgraded
-   * too late.
+   * Number of collectors that were not compared. They sent too few messages before the upgrade, or were upgraded too
+   * late.
    */
   readonly unjudged: number;
   /** Bytes that the searches scanned, if the service reports bytes. */
@@ -242,7 +247,7 @@ export interface RolloutStop {
    * - `abort`: a user stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** Sentence that explains the stop. Its numbers are from the time of the stop. */
+  /** Sentence that explains the stop, with the numbers at the time of the stop. */
   readonly message: string;
   /** Counts of upgrades that exceeded `maxFailures`. Absent if the rollout was stopped for another reason. */
   readonly exceeded?: Exceeded;
@@ -279,7 +284,7 @@ export interface LedgerHeader {
   readonly attempts: number;
   /** Digest of the selector that the policy had when the upgrades were started (U12). */
   readonly selection?: string;
-  /** Started stages of the rollout, in order. Only the last of them can still run. */
+  /** Started stages of the rollout, in order. Only the last one can still run. */
   readonly stages?: readonly StageRecord[];
   /**
    * Number of selected collectors when the first stage started. Stage sizes in percent are fractions of this number.
@@ -288,8 +293,8 @@ export interface LedgerHeader {
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Every stage of
-   * this rollout must then soak (R6).
+   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Then every stage
+   * of this rollout must soak (R6).
    */
   readonly unproven?: true;
   /** Start of the first incomplete rollout to this version, as wall time in ms. Set only together with `unproven`. */
@@ -302,16 +307,13 @@ export interface LedgerHeader {
    */
   readonly actions?: readonly ActionRecord[];
   /**
-   * Annotation values that were already applied, so that they are not applied again. `liftedAtMs` is the wall time of
-   * the newest stop that a retry ended.
+   * Annotation values that were already applied. They are not applied again. `liftedAtMs` is the wall time of the
+   * newest stop that a retry ended.
    */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /**
-     * Value of the approval annotation that is no longer valid, for example after a rollback. An annotation with this
-     * value is ignored.
-     */
+    /** Value of an approval annotation that is no longer valid, for example after a rollback. This value is ignored. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
@@ -330,12 +332,12 @@ export function withNewTally(header: LedgerHeader): LedgerHeader {
   return { ...header, tally: { ...emptyTally, number: tally.number + 1 }, ...(emptied && { stages: emptied }) };
 }
 
-/** Version that the collector must reach: the target, or the former version during a rollback. */
+/** Returns the version that the collector must reach: the target version, or the former version during a rollback. */
 export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** New ledger entry of a collector. If `entry` is undefined, the existing entry is deleted. */
+/** New ledger entry of a collector. An undefined `entry` deletes the existing entry. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
 export interface LedgerChange {
@@ -382,7 +384,7 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Returns the index of the started stage that lists the collector; undefined if no stage lists it. */
+  /** Returns the index of the started stage that lists the collector, or undefined if no stage lists it. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
@@ -417,7 +419,7 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback also covers its
+      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes its
       // collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };

@@ -1,8 +1,6 @@
 /**
- * The ledger of one policy in this process. Each decision stores the ledger.
- *
- * Invariant: after a failed write, the caller calls `forget`, because the ledger in memory may differ from the stored
- * ledger.
+ * The ledger of one policy in this process. Each decision stores the ledger. After a failed write, the caller must call
+ * `forget`, because the ledger in memory may differ from the stored ledger.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
@@ -34,7 +32,7 @@ export class PolicyLedger {
   /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
   /**
-   * State of the stored ledger: not read yet, read, or missing. If it is missing, only the status shows running
+   * State of the stored ledger: not read yet, read, or missing. If the ledger is missing, only the status shows running
    * upgrades (U1).
    */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
@@ -50,7 +48,7 @@ export class PolicyLedger {
   }
 
   /**
-   * Returns whether a new rollout must begin, because the target changed or the status shows a later rollout than the
+   * Returns whether a new rollout must begin: the target has changed, or the status shows a later rollout than the
    * ledger.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
@@ -86,7 +84,7 @@ export class PolicyLedger {
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If no ledger is stored, but the status shows that none was needed, the header is built from the status (U1).
+    // If no ledger is stored, and the status shows that none was needed, builds the header from the status (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -111,7 +109,7 @@ export class PolicyLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service, so
+    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service. Then
     // they are ignored.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
@@ -129,8 +127,8 @@ export class PolicyLedger {
   }
 
   /**
-   * Replaces the ledger header in memory. The header is not stored, because the status shows everything that another
-   * process needs (U1).
+   * Replaces the ledger header in memory without storing it, because the status shows everything that another process
+   * needs (U1).
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
@@ -147,8 +145,8 @@ export class PolicyLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so the upgrades that this decision took over from deleted policies may not be stored. They
-      // are recorded again, so that the next decision takes them over.
+      // The write failed, so upgrades that this decision took over from deleted policies may not be stored. Records
+      // them again, so that the next decision takes them over.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -17,7 +17,7 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
  */
 const maxServiceLength = 1024;
 
-/** Returns whether a ledger must be stored, because the policy's status does not show all facts of the header (U1). */
+/** Returns whether a ledger must be stored, because the policy's status does not show everything in the header (U1). */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
   return !isPlain || service.length > maxServiceLength;
@@ -29,7 +29,7 @@ export interface Beginning {
   readonly wallMs: number;
   /** Counts at the end of the former rollout. */
   readonly counts: EndCounts | undefined;
-  /** Ended rollouts that are in the policy's status but missing in the ledger, newest first. */
+  /** Ended rollouts that only the policy's status contains, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
@@ -52,8 +52,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // The digest of an earlier selector is kept, because running upgrades may have been started for that selector
-    // (U12).
+    // Keeps the digest of an earlier selector, because running upgrades may have been started for that selector (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -61,8 +60,8 @@ export function nextRollout(
 }
 
 /**
- * Adds the facts about earlier rollouts to the same version to the header of a new rollout. If the last of these
- * rollouts was stopped, the new rollout begins stopped (R6).
+ * Adds the results of earlier rollouts to the same version to the header of a new rollout. If the last of these
+ * rollouts was stopped, the new rollout begins as stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -78,13 +77,14 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 }
 
 /**
- * Returns the stop that a new rollout takes over from an earlier rollout to the same version. Undefined if the earlier
- * rollout was not stopped.
+ * Returns the stop that a new rollout takes over from an earlier rollout to the same version. Returns undefined if the
+ * earlier rollout was not stopped.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The earlier rollout itself took over this stop, so the message already names the rollout that was stopped first.
+  // The earlier rollout had taken over this stop itself, so the message already names the rollout that was stopped
+  // first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -116,7 +116,7 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // In a completed rollout, the count of failures returns to 0 whenever all collectors run the target version (R5).
+  // In a completed rollout, the number of failures returns to 0 whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not completed while no collector runs the target version, for example while all collectors are
@@ -127,12 +127,12 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   return { ...withNewTally(next), completedAtMs: wallMs, history };
 }
 
-/** Returns the highest rollout number that the policy's status shows; 0 when it shows none. */
+/** Returns the highest rollout number in the policy's status, or 0 if there is none. */
 export function newestNumber(status: CollectorVersionPolicyStatus | undefined): number {
   return Math.max(...[status?.rollout, ...(status?.history ?? [])].map((one) => rolloutNumber(one?.id)));
 }
 
-/** Returns the number at the beginning of a rollout id, such as 3 in `3-19.500-1`; 0 when there is no id. */
+/** Returns the number at the beginning of a rollout id, such as 3 in `3-19.500-1`, or 0 if there is no id. */
 export function rolloutNumber(id: string | undefined): number {
   const number = Number.parseInt(id ?? '', 10);
   return Number.isSafeInteger(number) ? Math.max(0, number) : 0;

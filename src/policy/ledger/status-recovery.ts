@@ -1,5 +1,5 @@
 /**
- * Adds facts from a policy's status to a ledger that was lost or restored from a backup. Without these facts, a running
+ * Adds data from a policy's status to a ledger that was lost or restored from a backup. Without this data, a running
  * upgrade could be requested again (U1).
  */
 import { annotations } from '../../api/annotations.ts';
@@ -64,9 +64,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds facts to the ledger header that only the policy's status shows (U1).
- * - If the status shows a stop, the rollout is stopped. The current annotations then count as already applied, so that
- *   an old retry does not resume the rollout.
+ * Adds data that only the policy's status shows to the ledger header (U1).
+ * - If the status shows a stop, the rollout is stopped. The current annotations count as already applied, so that an
+ *   old retry does not resume the rollout.
  * - If the ledger lacks a started stage, every stage must soak again.
  * @param written header that this process stored last, if any
  */
@@ -86,7 +86,7 @@ export function adoptRolloutState(
 
 /**
  * Returns the header of a rollout that begins after the ledger was lost. If the status shows that the rollout was
- * stopped, it stays stopped.
+ * stopped, the rollout remains stopped.
  */
 export function adoptLostRolloutState(
   { status }: CollectorVersionPolicy,
@@ -116,7 +116,7 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If the status says that the ledger's own rollout was stopped, the ledger comes from an older backup.
+  // If the status shows that the ledger's own rollout was stopped, the ledger comes from an older backup.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -129,8 +129,8 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 /**
- * Returns the stop that the status shows and the ledger lacks. Undefined if a user has retried the rollout since the
- * stop.
+ * Returns the stop that the status shows, but the ledger lacks. Returns undefined if a user has retried the rollout
+ * since the stop.
  */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
@@ -140,7 +140,7 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A stop that is not newer than `liftedAtMs` was already ended by a user's retry.
+  // A user's retry has already ended a stop that is not newer than `liftedAtMs`.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -162,7 +162,7 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Digest that no selector has. Used if the digest of the selector is unknown. */
+/** Stands for an unknown digest of the selector. No selector has this digest. */
 const unknownSelection = '';
 
 /**

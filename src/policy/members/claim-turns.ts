@@ -14,7 +14,7 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** Collector list whose reads may fail. */
+/** Collector list that may be unreadable. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -76,7 +76,7 @@ export class ClaimTurns {
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
-  /** Records that the policy has claimed all collectors that it selects, so that other policies need not wait. */
+  /** Records that the policy has claimed all collectors that it selects, so that other policies do not wait for it. */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = new URL(serviceId).host;
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -87,7 +87,7 @@ export class ClaimTurns {
 
   /**
    * Excuses a policy that has a problem, so that other policies do not wait until it has claimed its collectors.
-   * @param listing collector list that cannot be read, if this is the problem; a successful read ends the excuse
+   * @param listing the unreadable collector list, if this is the problem; a successful read ends the excuse
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -102,7 +102,7 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy can use its service again. Policies for which others did not wait (excused policies) then
+   * Records that the policy can use its service again. Excused policies, for which other policies did not wait, then
    * try again to claim their collectors.
    */
   usable(uid: string): void {
@@ -115,8 +115,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Returns a text for the status that names a policy whose claims are awaited. Undefined if all policies have claimed
-   * their collectors.
+   * Returns a text for the status with the name of a policy that has not claimed its collectors yet. Returns undefined
+   * if all policies have claimed their collectors.
    */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(new URL(serviceId).host);
@@ -187,6 +187,7 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // A policy that was excused because the collector list could not be read is awaited again once the list can be read.
+  // If a policy was excused because the collector list was unreadable, other policies wait for it again as soon as the
+  // list can be read.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

@@ -1,7 +1,6 @@
 /**
  * Keeps the index of a policy's collectors between decisions. A changed selector, target or ledger needs a new index.
- *
- * Invariant: the policy claims exactly the collectors that the index selects (U13).
+ * The policy claims exactly the collectors that the index selects (U13).
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -54,7 +53,7 @@ export class MemberIndexCache {
     this.#isOutdated = true;
   }
 
-  /** Updates the state of a collector after its ledger entry has changed, and the policy's claim on it. */
+  /** Updates the state of a collector and the policy's claim on the collector after its ledger entry has changed. */
   update(id: string): void {
     this.#members?.update(id);
   }
@@ -66,8 +65,8 @@ export class MemberIndexCache {
   }
 
   /**
-   * Claims the policy's collectors although the service does not offer the target build, so that no other policy
-   * upgrades them (U13).
+   * Claims the policy's collectors while the service does not offer the target build, so that no other policy upgrades
+   * them (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -77,7 +76,7 @@ export class MemberIndexCache {
     this.current(policy, this.#blank, bound);
   }
 
-  /** Returns the index of the policy's collectors, after updating the state of each changed collector. */
+  /** Updates the state of each changed collector, and returns the index of the policy's collectors. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
     const { clock, settings } = this.#environment;
     const policy = this.#policy;
@@ -92,8 +91,7 @@ export class MemberIndexCache {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // All other policies update their claims first, so that this policy does not claim collectors that belong to them
-    // (U13).
+    // Lets all other policies update their claims first, so that this policy does not claim their collectors (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();
@@ -126,7 +124,7 @@ export class ClaimedMembers {
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
-  /** Updates the index after changes of the service's list, the ledger or the owners of collectors. */
+  /** Updates the index after changes of the service's list, of the ledger, or of the owners of collectors. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();

@@ -14,7 +14,7 @@ import type { Counts } from './state-counts.ts';
  * - `retrying`: an upgrade failed, and retries are left.
  * - `drifting`: the collector ran the target version and left it.
  * - `failed`: an upgrade failed, and no retries are left.
- * - `offline`: the service does not hear from the collector.
+ * - `offline`: the service has not heard from the collector for some time.
  * - `newer`: the collector is newer than the target, and downgrades are not allowed.
  * - `skipped`: the collector cannot be upgraded, for a recorded reason.
  * - `foreign`: the collector belongs to another policy.
@@ -44,13 +44,13 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** True if this policy owns the collector. */
   readonly owned: boolean;
-  /** True if this policy becomes the owner of the collector once the current owner's upgrade has ended (U13). */
+  /** True if this policy becomes the owner of the collector when the current owner's upgrade has ended (U13). */
   readonly awaited: boolean;
   /** True if the collector may have a running upgrade that is not in this policy's ledger (U13). */
   readonly busyElsewhere: boolean;
   /** True if the collector reached the target version in this rollout and left it later (U8). */
   readonly drifted: boolean;
-  /** True if the policy has stages but no stage takes the collector. */
+  /** True if the policy has stages, but no stage takes the collector. */
   readonly unstaged: boolean;
   /** True if maintenance windows need the collector's time zone, but the time zone is missing or unknown. */
   readonly zoneless: boolean;
@@ -102,7 +102,7 @@ function isAtTarget(row: Row | undefined, { targetVersion }: MemberContext): boo
   return row?.collector.collectorVersion === targetVersion;
 }
 
-/** Reason why a collector is skipped; undefined when it is not skipped. */
+/** Returns the reason why a collector is skipped, or undefined if it is not skipped. */
 export function skipReason(input: MemberInput, context: MemberContext): SkipReason | undefined {
   const { row, entry } = input;
   const ending = entry?.ending;
@@ -120,7 +120,7 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Returns whether an unlisted collector needs another upgrade. The upgrade cannot start, because no list shows the
+ * Returns whether an unlisted collector needs another upgrade. Such an upgrade cannot start, because no list shows the
  * collector's version (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
@@ -132,7 +132,7 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
   if (row?.collector.collectorVersion === context.targetVersion) {
     // A collector that went offline after its upgrade counts as updated again as soon as it is alive.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing after the failed upgrade can show that the collector reached the target version nevertheless.
+    // Only a listing after the failed upgrade can show that the collector has reached the target version nevertheless.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
@@ -174,7 +174,7 @@ export function isOffline(row: Row | undefined, ending: Ending | undefined): boo
 }
 
 /**
- * Facts about a collector that follow from the service's list:
+ * Notes about a collector that the service's list shows:
  * - `silent`: this rollout upgraded the collector, and the collector is no longer alive.
  * - `silentBefore`: the collector runs the target version, was not upgraded by this rollout, and is not alive.
  * - `mended`: the collector's upgrade failed, but the collector now runs the target version.
@@ -185,8 +185,8 @@ export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
 /**
- * Returns the facts that follow from the collector's row in the service's list.
- * @param mayBeOutdated whether an upgrade outside this policy's ledger may have ended after the row was listed
+ * Returns the notes that follow from the collector's row in the service's list.
+ * @param mayBeOutdated true if an upgrade outside this policy's ledger may have ended after the row was listed
  */
 export function notesOf(
   row: Row | undefined,
@@ -198,7 +198,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A listing from before the end of the upgrade cannot show whether the collector went offline afterwards.
+  // A listing from before the end of the upgrade cannot show whether the collector went offline later.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),
@@ -209,8 +209,8 @@ export function notesOf(
 }
 
 /**
- * Returns when a listing first showed that the collector had left the target version, as monotonic time in ms.
- * Undefined if the collector did not leave it.
+ * Returns the monotonic time in ms at which a listing first showed that the collector had left the target version.
+ * Returns undefined if the collector has not left it.
  * @param knownMs result of the previous call for this collector
  * @param memberState state of the collector before `row` was received
  */

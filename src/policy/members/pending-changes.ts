@@ -1,5 +1,5 @@
 /**
- * LedgerView changes of a decision that are not stored yet. The methods return values as if the changes were already
+ * Ledger changes of a decision that are not stored yet. The methods return values as if the changes were already
  * stored.
  */
 import {
@@ -20,13 +20,13 @@ export class PendingChanges {
   readonly #memberIndex: MemberView;
   readonly #changes = new Map<string, Entry | undefined>();
   /**
-   * Changes of the counts of ended and failed upgrades, by stage index. The key `undefined` is for the whole rollout.
+   * Changes of the numbers of ended and failed upgrades, by stage index. The key `undefined` means the whole rollout.
    */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes first unsaved changes */
+  /** @param changes unsaved changes at the beginning */
   constructor(ledger: LedgerView, memberIndex: MemberView, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -61,15 +61,15 @@ export class PendingChanges {
   }
 
   /**
-   * Returns the collector's state after the unsaved changes. Undefined if the policy then no longer contains the
-   * collector.
+   * Returns the collector's state after the unsaved changes, or undefined if the policy no longer contains the
+   * collector after them.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     return this.#memberIndex.stateOf(collectorId, this.#changes.get(collectorId));
   }
 
-  /** Adds ended attempts to the counts of the rollout, and to the counts of the stage if it is given. */
+  /** Adds ended attempts to the counts of the rollout and of `stage`, if it is defined. */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {
@@ -90,7 +90,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Yields the collectors that no started stage contains, because the next stage may choose them. */
+  /** Yields the collectors that the next stage may choose, because no started stage contains them. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);

@@ -11,7 +11,7 @@ import type { MemberState } from './member-state.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** Collector that waits for an upgrade, with the values by which it is sorted. */
+/** Collector that waits for an upgrade, with its sort keys. */
 export interface PendingMember {
   readonly id: string;
   readonly stage: number;
@@ -22,7 +22,7 @@ export interface PendingMember {
   readonly place: number;
 }
 
-/** Present state and stage of a collector. */
+/** Current state and stage of a collector. */
 interface Ordered {
   readonly memberState: MemberState;
   readonly stage: number;
@@ -51,7 +51,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Drops collectors at the beginning that are no longer pending, so that `upTo` need not read them again. */
+  /** Drops collectors at the beginning that are no longer pending, so that `upTo` does not read them again. */
   trim(memberOf: MemberOf): void {
     for (const id of this.#returned) if (!isPending(memberOf(id))) this.#returned.delete(id);
     const sorted = this.#sorted;

@@ -35,7 +35,7 @@ export interface MemberIndexOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
   readonly listing: ListedRows;
-  /** Facts about the owners of collectors. The index cannot claim a collector. */
+  /** Read-only part of the ownership table: owners of collectors and running upgrades. */
   readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'landedMs'>;
   readonly ledger: Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
   readonly settings: PolicySettings;
@@ -85,7 +85,7 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** For each stage that has not started: a function that returns whether the stage may choose a collector. */
+  /** Functions that return whether a stage may choose a collector, one for each stage that has not started. */
   #stageFilters: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index of the collectors that no started stage lists. */
   #unlisted = noStage;
@@ -96,7 +96,7 @@ export class PolicyMemberIndex {
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
   /**
-   * For each collector that left the target version: monotonic time in ms of the first listing that showed another
+   * Collectors that left the target version, with the monotonic time in ms of the first listing that showed another
    * version.
    */
   readonly #drifts = new SparseMap<string, number>();
@@ -126,7 +126,7 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
-  /** Returns the collector's state in the policy; undefined if the collector does not belong to the policy. */
+  /** Returns the collector's state in the policy, or undefined if the collector does not belong to the policy. */
   member(id: string): Member | undefined {
     return this.#members.get(id);
   }
@@ -140,17 +140,20 @@ export class PolicyMemberIndex {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
-  /** Readable time zones of the policy's collectors; empty if no maintenance window uses the time zones of collectors. */
+  /**
+   * Returns the readable time zones of the policy's collectors. Returns none if no maintenance window uses the time
+   * zones of collectors.
+   */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
 
   /**
-   * Returns the collectors whose state can change without a notification, so that every decision must compute it again.
+   * Returns the collectors whose state can change without a notification. Every decision must compute their states
+   * again.
    */
   unfinished(): readonly string[] {
-    // The state of an offline collector can depend on `lastSeenAliveMs`, and a new value of this field is not reported
-    // as a change.
+    // The state of an offline collector can depend on `lastSeenAliveMs`, whose changes are not reported.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
@@ -166,7 +169,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Returns the reason why the collector belongs to the policy; `none` if it does not belong to the policy. */
+  /** Returns the reason why the collector belongs to the policy, or `none` if it does not belong to the policy. */
   membershipOf(id: string): Membership {
     return this.#membership(id, this.#options.ledger.entry(id));
   }
@@ -229,7 +232,7 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Returns whether the policy has stages but no stage may choose the collector. */
+  /** Returns whether the policy has stages, but no stage may choose the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
     return this.#stageOf(id) === laterStage && !this.#stageFilters.some((mayChoose) => mayChoose(row));
   }
@@ -251,8 +254,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the ids of the collectors that are in a state such as `failed`, or have a note such as `silent` (offline
-   * after their upgrade).
+   * Returns the ids of the collectors with a state such as `failed`, or with a note such as `silent` (offline after
+   * their upgrade).
    */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
@@ -270,7 +273,7 @@ export class PolicyMemberIndex {
     return this.#stageCounts.get(stage) ?? emptyCounts();
   }
 
-  /** Collectors that no started stage has chosen. */
+  /** Yields the collectors that no started stage has chosen. */
   *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
     const { ledger, listing } = this.#options;
     for (const id of this.#members.keys()) {
@@ -287,7 +290,10 @@ export class PolicyMemberIndex {
     return this.#order?.upTo(lastStage, this.#memberOf) ?? [];
   }
 
-  /** Sorts the pending collectors if their order may have changed. Called before a decision, which only reads. */
+  /**
+   * Sorts the pending collectors if their order may have changed. Called before a decision, because a decision changes
+   * nothing.
+   */
   sortPending(): void {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
@@ -330,7 +336,8 @@ export class PolicyMemberIndex {
     const { listing, ownership, policy } = this.#options;
     const flight = ownership.flight(id);
     const isOurs = flight?.policy === policy;
-    // Without an open attempt in `entry`, the upgrade of this policy has ended. The ownership table may not know it yet.
+    // Without an open attempt in `entry`, the upgrade of this policy has ended. The ownership table may not show this
+    // yet.
     const hasEnded = isOurs && entry?.open === undefined;
     const mayHaveLanded = hasEnded && entry === undefined && flight.taskId !== undefined;
     const row = listing.row(id);
@@ -347,8 +354,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the earliest monotonic time in ms for a listing that shows the result of an upgrade outside this ledger.
-   * Undefined without such an upgrade, or if a listing already shows the result (U8, U13).
+   * Returns the earliest monotonic time in ms at which a listing can show the result of an upgrade outside this ledger.
+   * Returns undefined without such an upgrade, or if a listing already shows the result (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

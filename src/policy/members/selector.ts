@@ -25,8 +25,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns a simple condition that every matching collector meets, so that fewer collectors must be checked. Undefined
- * if the selector has no such condition.
+ * Returns a simple condition that every matching collector meets (anchor). With this condition, fewer collectors must
+ * be checked. Returns undefined if the selector has no such condition.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -48,8 +48,8 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
 }
 
 /**
- * Returns the condition that the collector's name equals one of the patterns, or begins with the text before a
- * pattern's first wildcard.
+ * Returns the condition that the collector's name equals a pattern, or begins with the text before a pattern's first
+ * wildcard.
  */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
@@ -60,7 +60,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** Digest of a policy's selector and exclusions. */
+/** Returns a digest of a policy's selector and exclusions. */
 export function nameSelection({
   selector,
   exclude = [],
@@ -145,7 +145,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return place === pattern.length;
 }
 
-/** Number of UTF-16 code units of the character at this position. */
+/** Returns the number of UTF-16 code units of the character at this position. */
 function unitsAt(text: string, at: number): number {
   return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
 }

@@ -18,7 +18,7 @@ import type { Counts } from './state-counts.ts';
 
 /** Stage index of all collectors in a policy without stages. */
 export const noStage = -1;
-/** Stage index of collectors that belong to no started stage. It is greater than every other index. */
+/** Stage index of collectors that no started stage contains. It is greater than every other index. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
@@ -44,7 +44,9 @@ export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
 
-/** Returns the index of the started stage that takes all remaining collectors; undefined if there is no such stage. */
+/**
+ * Returns the index of the started stage that takes all remaining collectors, or undefined if there is no such stage.
+ */
 export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const index = stages.findLastIndex(({ members }) => members === undefined);
   return index === -1 ? undefined : index;
@@ -52,7 +54,7 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 
 /**
  * Returns the collectors that a stage would choose now.
- * @param matched number of selected collectors, which is used for percentages until the first stage has started
+ * @param matched number of selected collectors; used for percentages until the first stage has started
  */
 export function chooseMembers(
   stage: Stage,
@@ -85,8 +87,8 @@ export function expectedMembers(
 }
 
 /**
- * Returns the number of collectors in a stage. If the stage has no stored list, the number includes only collectors
- * that can be upgraded or were upgraded.
+ * Returns the number of collectors in a stage. Without a stored list of the stage, counts only collectors that can be
+ * upgraded or were upgraded.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
@@ -113,7 +115,7 @@ function* choosable(
 }
 
 /**
- * Sorts the candidates for a stage with `size` by a hash of their ids. Collectors that are offline or need no upgrade
+ * Sorts the candidates of a stage with `size` by a hash of their ids. Collectors that are offline or need no upgrade
  * come last.
  */
 function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly StageCandidate[] {
@@ -128,7 +130,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ candidate }) => candidate);
 }
 
-/** Ledger entry of a stage that starts now. Later changes of the spec do not affect it. */
+/** Returns the ledger record of a stage that starts now. Later changes of the spec do not affect it. */
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
@@ -146,7 +148,10 @@ export function stageStarted(
   };
 }
 
-/** Wall time in ms at which the soak ends; Infinity until all collectors of the stage run the target version. */
+/**
+ * Returns the wall time in ms at which the soak ends. Returns Infinity until all collectors of the stage run the target
+ * version.
+ */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;
 }
@@ -157,7 +162,8 @@ export function needsApproval({ name, approval }: Stage, { approved }: Pick<Ledg
 }
 
 /**
- * Sort key of a collector: an FNV-1a hash of its id. The hash is mixed, so that similar ids get very different keys.
+ * Returns the sort key of a collector: an FNV-1a hash of its id. The hash is mixed, so that similar ids get very
+ * different keys.
  */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
@@ -168,8 +174,8 @@ export function stageOrder(id: string): number {
 }
 
 /**
- * Converts a share to a number of collectors. If the share is a percentage, returns this percentage of the number `of`,
- * rounded up and at least 1.
+ * Converts a share to a number of collectors. A percentage refers to the number `of`. The result is rounded up and is
+ * at least 1.
  */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;

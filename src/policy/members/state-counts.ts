@@ -21,7 +21,7 @@ export function emptyCounts(): MutableCounts {
   return { ...noCounts };
 }
 
-/** Returns the number of collectors in all states. */
+/** Returns the total number of collectors in all states. */
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

@@ -4,13 +4,13 @@ import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 /** Collector to upgrade. */
 export interface ForecastMember {
   readonly version?: string | undefined;
-  /** Time zone of the collector; undefined when it reports none. */
+  /** Time zone of the collector; undefined if it reports none. */
   readonly zone: string | undefined;
 }
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list, which has `pageRows` collectors on a page. */
+  /** Number of collectors in the service's list. A page of the list has `pageRows` collectors. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -54,12 +54,12 @@ export class ForecastQueue {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Wall time in ms at which the next collector may start; Infinity if never. */
+  /** Wall time in ms at which the next collector may start. Infinity if none may ever start. */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }
 
-  /** Returns why the first waiting collector cannot start, as text after "waiting for". */
+  /** Returns the reason why the first waiting collector cannot start, as text after "waiting for". */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);

@@ -9,10 +9,10 @@ import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 export class ForecastReads {
   /** Time in ms from the start of an upgrade until a read shows its end. */
   readonly #typicalMs: number;
-  /** For each page of the collector list, the wall times in ms at which its upgrades are expected to end, in ascending order. */
+  /** Expected ends of the upgrades on each page of the collector list, as wall times in ms in ascending order. */
   readonly #pages = new Map<number, number[]>();
   /**
-   * Started upgrades, in the order of their expected ends. `#nextDue` is the index of the first upgrade whose expected
+   * Started upgrades in the order of their expected ends. `#nextDue` is the index of the first upgrade whose expected
    * end is in the future.
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
@@ -24,14 +24,14 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` already includes the delay until a read shows that the upgrade has ended */
+  /** @param isSeen true if `upgradeMs` already includes the delay until a read shows the end of the upgrade */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades that no read has shown as ended. */
+  /** Number of started upgrades whose end no read has shown yet. */
   get open(): number {
     return this.#open;
   }
@@ -50,7 +50,7 @@ export class ForecastReads {
 
   /**
    * Simulates a read that is due now. Returns false if no read is due.
-   * @param pressed whether collectors wait for the end of running upgrades; reads then come sooner
+   * @param pressed true if collectors wait for the end of running upgrades; then reads are sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -67,7 +67,7 @@ export class ForecastReads {
     return false;
   }
 
-  /** Returns the wall time in ms of the next read. Infinity if no upgrade is running. */
+  /** Returns the wall time in ms of the next read, or Infinity if no upgrade is running. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);

@@ -1,9 +1,7 @@
 /**
  * Predicts the duration and the number of requests of a rollout. Simulates each upgrade from its request until a read
- * shows its end.
- *
- * The forecast assumes that no upgrade fails and that all upgrades take equally long. It ignores late answers and other
- * clients of the service.
+ * shows its end. The forecast assumes that no upgrade fails, and that all upgrades take the same time. It ignores late
+ * answers and other clients of the service.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { idleShare } from '../../fleet/fleet-listing.ts';
@@ -37,11 +35,11 @@ export interface ForecastInput {
   readonly stages: readonly ForecastStage[];
   /** `strategy.maxInProgress` of the policy as a number of upgrades. */
   readonly maxInProgress: number;
-  /** Maximum number of requests per second: 4, unless the Secret sets less (section 8). */
+  /** Maximum number of requests per second: 4, or less if the Secret sets a lower limit (section 8). */
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** True if `upgradeMs` already includes the delay until a read shows that the upgrade has ended. */
+  /** True if `upgradeMs` already includes the delay until a read shows the end of the upgrade. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** Wall time in ms at which the forecast begins. */
@@ -58,7 +56,7 @@ export interface ForecastOfStage {
   readonly startMs: number;
   /** Expected end of the stage's soak, as wall time in ms. Undefined if the stage can never end. */
   readonly endMs: number | undefined;
-  /** True if the expected times also depend on a user's approval of this stage or an earlier stage. */
+  /** True if the expected times also depend on the approval of this stage or an earlier stage by a user. */
   readonly afterApproval: boolean;
 }
 
@@ -98,7 +96,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, TimeRange>();
   #nowMs: number;
-  /** Simulated wall time in ms after which the rate limits allow another request. */
+  /** Simulated wall time in ms at which the rate limits allow another request. */
   #freeMs: number;
   #sweptMs: number;
   readonly #requests = { posts: 0, reads: 0, sweeps: 0, counts: 0 };
@@ -173,7 +171,7 @@ class Simulation {
   }
 
   /**
-   * Adds upgrades that are already running to the forecast. It assumes that their collectors are spread evenly over the
+   * Adds upgrades that are already running to the forecast. Assumes that their collectors are spread evenly over the
    * list.
    */
   #followUp(inFlight: readonly number[]): void {

@@ -1,5 +1,5 @@
 /**
- * Lists the collectors in the plan of a policy: collectors to upgrade, grouped by stage, and collectors that are not
+ * Lists the collectors in the plan of a policy: the collectors to upgrade by stage, and the collectors that are not
  * upgraded. Uses the same functions as a real rollout.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -33,10 +33,10 @@ export interface StageMembers {
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
 
-/** Selected collectors that are not upgraded, all for the same reason. */
+/** Selected collectors that are not upgraded for the same reason. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
-  /** Other policy (namespace/name) that owns the collectors. Undefined if the reason is not `Foreign`. */
+  /** Other policy (namespace/name) that owns the collectors, if the reason is `Foreign`. Otherwise undefined. */
   readonly policy: string | undefined;
   readonly collectors: readonly PlannedCollector[];
 }
@@ -89,9 +89,7 @@ export function planMembers(
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
-/**
- * Returns a function that finds a collector's stage: the stage that has chosen the collector, or that would choose it.
- */
+/** Returns a function that finds a collector's stage: the stage that has chosen or would choose the collector. */
 function assignStages(
   spec: CollectorVersionPolicySpec,
   memberIndex: MemberView,

@@ -1,4 +1,4 @@
-/** Lists, for each stage, the collectors that are left to upgrade. The plan and the forecast use these lists. */
+/** Lists the collectors of each stage that are left to upgrade. The plan and the forecast use these lists. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -12,7 +12,7 @@ import type { Gate } from '../rollout/rollout-state.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
-/** Stage as shown in a plan. For a policy without stages, the plan has one stage without a name. */
+/** Stage in a plan. The plan of a policy without stages has one stage without a name. */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
   /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
@@ -75,7 +75,7 @@ export function isEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean 
 
 const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
 
-/** Wall time in ms of the end of the active stage's soak; undefined until the soak has begun. */
+/** Returns the wall time in ms at which the active stage's soak ends. Returns undefined until the soak has begun. */
 function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
   if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
   const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;
@@ -83,8 +83,8 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
 }
 
 /**
- * Returns the reason why the stage cannot end even if nothing is left to upgrade. It completes the text "waiting for".
- * Undefined if the stage can end.
+ * Returns the reason why the stage cannot end even if no collector is left to upgrade. It completes the text "waiting
+ * for". Returns undefined if the stage can end.
  */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,

@@ -25,7 +25,7 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** True if the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** True if the rollout is complete, so that newly selected collectors are late joiners. */
+  /** True if the rollout is complete. Then newly selected collectors are late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when its age reaches `minAge`. */
@@ -47,14 +47,14 @@ export interface RolloutPlan {
 export interface PlannedStage
   extends Pick<StageOfPlan, 'name' | 'counts' | 'upgrades' | 'maxInProgress' | 'soakMs' | 'analysis'> {
   readonly members: number;
-  /** Whether the stage needs a user's approval, and whether the user has given it. */
+  /** Approval of the stage by a user: not needed, still needed, or already given. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'pending' | 'progressing' | 'ended';
   /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** True if the expected times also depend on a user's approval of this stage or an earlier stage. */
+  /** True if the expected times also depend on the approval of this stage or an earlier stage by a user. */
   readonly afterApproval: boolean;
 }
 
@@ -180,8 +180,8 @@ function upgradeLength(
 }
 
 /**
- * Returns the median duration of an upgrade in ms. It is measured from the ledger or, if the ledger has no upgrades,
- * from the policy's status.
+ * Returns the median duration of an upgrade in ms: of the upgrades in the ledger or, if there are none, of the upgrades
+ * in the policy's status.
  */
 function measuredMs(ledger: LedgerView, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];

@@ -84,10 +84,10 @@ export function newRequest(
   return isNew ? value : undefined;
 }
 
-/** Time that a command wrote into an annotation value; NaN if there is none. */
+/** Returns the time that a command wrote into an annotation value, or NaN if there is none. */
 function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
-  // `Date.parse` alone is too tolerant: it reads `again-2` as a day in 2001. So the format is checked first.
+  // Checks the format first, because `Date.parse` is too tolerant: it reads `again-2` as a day in 2001.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
@@ -105,7 +105,7 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 
 /**
  * Returns false for an abort, and for a user's action that a later action of the same kind replaces. The ledger may
- * drop these actions.
+ * drop such actions.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
@@ -147,7 +147,7 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // The inconclusive stage is removed, because it must start from the beginning and choose its collectors again.
+  // Removes the inconclusive stage, because it must start from the beginning and choose its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;

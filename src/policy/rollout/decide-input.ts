@@ -1,4 +1,4 @@
-/** Input of `decide`: all facts that are known about a policy at one moment. */
+/** Input of `decide`: everything that is known about a policy at one moment. */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -13,7 +13,7 @@ import type { WindowsNow } from '../schedule/maintenance-calendar.ts';
 
 /** Collectors that this policy selects but that belong to other policies. */
 export interface Overlap {
-  /** Policy (namespace/name) that owns most of the selected collectors of other policies. */
+  /** Other policy (namespace/name) that owns most of these collectors. */
   readonly winner: string;
   readonly collectors: number;
 }
@@ -26,7 +26,7 @@ export type ListingView = Pick<
 
 export interface Observation {
   readonly listing: ListingView;
-  /** Reason why the service does not offer the target version; undefined when it does. */
+  /** Reason why the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
   /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
@@ -43,7 +43,7 @@ export interface Observation {
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */
   readonly batchCapacity: number;
-  /** Reason why no upgrade may start, as text after "waiting for"; undefined when upgrades may start. */
+  /** Reason why no upgrade may start, as text after "waiting for"; undefined if upgrades may start. */
   readonly heldBy: string | undefined;
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;

@@ -73,7 +73,7 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Returns the index of the stage that counts the collector's ended upgrade. Undefined if no stage counts it.
+ * Returns the index of the stage that counts the collector's ended upgrade, or undefined if no stage counts it.
  * - The collector's own stage counts the upgrade while this stage runs.
  * - After that, the last stage counts the upgrade while it runs.
  */
@@ -102,7 +102,7 @@ function sampleOf(
 }
 
 /**
- * Corrects the outcomes of ended upgrades that the service's list contradicts.
+ * Corrects the outcomes of ended upgrades if the service's list contradicts them.
  * - A failed collector that now runs the target version no longer counts as failed (U6).
  * - An upgraded collector that goes offline or leaves the target version before its stage ends counts as failed (R5).
  */
@@ -113,7 +113,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // This entry only recorded that the collector was offline. The collector is alive again, so the entry is deleted.
+    // This entry only recorded that the collector was offline. Deletes the entry, because the collector is alive again.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -123,8 +123,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have reset the number of attempts to 0. The number must be at least 1, because otherwise a rollback
-    // would not include this upgraded collector.
+    // A retry may have reset the number of attempts to 0. It must be at least 1, so that a rollback includes this
+    // upgraded collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -151,7 +151,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   // Upgrades that logfleet did not start are not counted as failures (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // The failure is added to the stage whose counts include the upgrade.
+  // Adds the failure to the stage whose counts include the upgrade.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -185,11 +185,11 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
   return { collectorId, before: undefined, used: 0, drifts: 0, back: false, open: undefined, ending };
 }
 
-const silentInSoak = 'fell silent within the soak of its stage';
+const silentInSoak = 'went offline within the soak of its stage';
 
 /**
- * Applies a user's retry: earlier failures no longer count, and refused or rolled-back collectors may be upgraded
- * again.
+ * Applies a user's retry: earlier failures no longer count, and collectors that were refused or rolled back may be
+ * upgraded again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -257,8 +257,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Deletes the refusals of a build that the service has withdrawn. If the service offers the build again, the upgrades
- * are retried (U11).
+ * Deletes the refusals of a build that the service has withdrawn. If the service offers the build again, logfleet
+ * retries the upgrades (U11).
  */
 export function forgetRefusals(memberIndex: MemberView, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

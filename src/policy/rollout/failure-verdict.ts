@@ -29,9 +29,9 @@ export function hasTolerance(
 }
 
 /**
- * Returns the `maxFailures` that is exceeded: of a stage or, if no stage exceeds it, of the rollout. Undefined if none
- * is exceeded.
- * @param isStageEnd whether no collector is left to upgrade in the active stage or, without stages, in the rollout
+ * Returns the exceeded `maxFailures` of a stage or, if no stage exceeds its limit, of the rollout. Returns undefined if
+ * none is exceeded.
+ * @param isStageEnd true if no collector is left to upgrade in the active stage or, without stages, in the rollout
  */
 export function findExcess(
   { failurePolicy }: FailureSpec,
@@ -80,7 +80,9 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/** Describes how many of the failed collectors stopped sending logs. Returns an empty text if none did. */
+/**
+ * Returns a text with the number of failed collectors that stopped sending logs, or an empty text if there are none.
+ */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
   // A retry resets the failures of a stage, so only stages with failures since the last retry are described.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);

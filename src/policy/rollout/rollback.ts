@@ -63,7 +63,7 @@ export function planRollback(
   };
 }
 
-/** Returns whether the rollback of all collectors, except offline collectors, is finished. */
+/** Returns whether the rollback of all collectors has finished, except offline collectors. */
 export function isRollbackOver({ candidates, inFlight }: RollbackPlan): boolean {
   return candidates.length === 0 && inFlight === 0;
 }
@@ -83,7 +83,7 @@ function placeOf(
   const row = memberIndex.row(collectorId);
   // Another policy takes precedence for this collector, so this policy does not roll it back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // When the service offers a single build, unlisted collectors may run that build (U7).
+  // If the service offers a single build, unlisted collectors may run this build (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return { why: 'no former version on record' };
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';

@@ -1,6 +1,5 @@
 /**
- * Evaluates the state of a rollout: whether it is stopped, which stage is active, and why later stages wait (R2, R3,
- * R5).
+ * Evaluates the state of a rollout: its stop, its active stage, and the reason why later stages wait (R2, R3, R5).
  *
  * - Failures are evaluated first.
  * - A stage ends when all its collectors that can be upgraded run the target version, and its soak has ended.
@@ -68,21 +67,23 @@ interface Progress {
   readonly header: LedgerHeader;
   /** Index of the active stage, if any. */
   readonly current: number | undefined;
-  /** Stage that is due to start but has to wait. */
+  /** Next stage, which must wait although the stage before it has ended. */
   readonly next?: Stage;
   /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
   /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
-  /** Earliest wall time in ms for the read of the collector list after the soak. The stage waits for this read. */
+  /**
+   * Earliest wall time in ms for the read of the collector list at the end of the soak. The stage waits for this read.
+   */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
   /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures`, if the rollout continues nevertheless; otherwise undefined. */
+  /** Exceeded `maxFailures` of a rollout that continues nevertheless; otherwise undefined. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
@@ -97,15 +98,15 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** True if this decision applied a user's retry. The next stage then starts with a later decision. */
+  /** True if this decision applied a user's retry. Then the next stage starts only with a later decision. */
   readonly retried: boolean;
   /** True if the policy may start upgrades now. */
   readonly mayStart: boolean;
 }
 
 /**
- * Maximum time in ms until a listing shows that a collector is offline. The service notices this only after half an
- * hour (section 4.8).
+ * Maximum time in ms until a listing shows that a collector is offline. The service notices this after half an hour
+ * (section 4.8).
  */
 const deathSeenAfterMs = 35 * 60_000;
 
@@ -133,7 +134,7 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   };
 }
 
-/** Returns whether every stage of the rollout has ended; also true without stages. */
+/** Returns whether every stage of the rollout has ended. Returns true if there are no stages. */
 export function areStagesEnded(spec: CollectorVersionPolicySpec, header: LedgerHeader): boolean {
   return waitingStages(spec, header).length === 0 && currentOf(header) === undefined;
 }
@@ -144,7 +145,7 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
 }
 
 /**
- * Returns the number of collectors for which a stage must wait before it ends. With `offlinePolicy: Wait`, this
+ * Returns the number of collectors for which a stage must wait before it can end. With `offlinePolicy: Wait`, this
  * includes offline collectors.
  */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
@@ -167,7 +168,10 @@ function judge(
   return { header: stop ? { ...header, stop } : header, excess };
 }
 
-/** Stop for an exceeded `maxFailures`. A completed rollout is not rolled back, because its collectors are in use. */
+/**
+ * Returns the stop for an exceeded `maxFailures`. A completed rollout is not rolled back, because its collectors are in
+ * use.
+ */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
@@ -182,8 +186,8 @@ function stopFor(
 }
 
 /**
- * Returns the current number of failures in the stage or rollout whose failures caused the stop (H3). Undefined if
- * something else caused the stop, or if no upgrade has ended since the last retry.
+ * Returns the current number of failures in the stage or rollout that caused the stop (H3). Returns undefined if the
+ * stop has another cause, or if no upgrade has ended since the last retry.
  */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
@@ -207,7 +211,7 @@ function countUntolerated(
   return untolerated;
 }
 
-/** Number of collectors that failed after the completion of the rollout. */
+/** Returns the number of collectors that failed after the completion of the rollout. */
 function countLateFailures(memberIndex: MemberView, pending: PendingChanges, tally: number): number {
   const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
@@ -225,7 +229,7 @@ function rollbackOf(
 }
 
 function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
-  // If the service offers only one build, its list omits the collectors that run this build (U7).
+  // If the service offers only one build, its list may omit the collectors that run this build (U7).
   const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
@@ -233,7 +237,7 @@ function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, he
 /** Reason why the active stage does not end. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Returns the progress if the evaluation neither starts nor ends a stage. */
+/** Returns the progress if no stage starts or ends. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -274,7 +278,7 @@ class StageProgress {
   }
 
   run(): Progress {
-    // If the selector matches no collector, the stages stay unchanged, because the selector may match collectors again
+    // If the selector matches no collector, the stages do not change, because the selector may match collectors again
     // later.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
@@ -337,12 +341,12 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // Collectors that failed the analysis now count as failures. The next decision may therefore stop the rollout, so
-    // the stage waits for that decision.
+    // Collectors that failed the analysis now count as failures. The stage waits for the next decision, because that
+    // decision may stop the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
-  /** If the spec sets no `maxFailures`, makes a stage with failed collectors wait for the user. */
+  /** Makes a stage with failed collectors wait for the user if the spec sets no `maxFailures`. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
@@ -371,7 +375,7 @@ class StageProgress {
     return {};
   }
 
-  /** Returns the reason why the soak of a stage has not ended; undefined when it has. */
+  /** Returns the reason why the soak of a stage has not ended, or undefined if it has ended. */
   #soak(stage: SoakingStage, counts: Counts, soakMs: number): Held | undefined {
     const { now, observation } = this.#input;
     const { name, members } = stage;
@@ -386,7 +390,7 @@ class StageProgress {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
     // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
-    // collectors also waits while one of them is being upgraded or will be retried.
+    // collectors also waits while one of these collectors is being upgraded or will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -452,7 +456,7 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   return `None of the collectors of stage ${name} runs the target version, and ${listed}`;
 }
 
-/** Describes offline collectors for which a stage waits; empty when there are none. */
+/** Returns a text about the offline collectors for which a stage waits, or an empty text if there are none. */
 function awaitedWords(offline: number): string {
   return offline === 0 ? '' : `, of which ${counted(offline, 'collector')} must come back online`;
 }

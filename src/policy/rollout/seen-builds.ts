@@ -1,6 +1,5 @@
 /**
- * Records the time since which the service has offered each build. The age of a build (`minAge`) counts from this time
- * (U1).
+ * Records when the service first offered each build. The age of a build (`minAge`) counts from this time (U1).
  *
  * If the time is uncertain, the age counts from now, so that no build is rolled out too early. The time is uncertain:
  * - for a build that was missing in one list, because it may have been replaced;
@@ -20,7 +19,7 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Version of each build, with the wall time in ms since which the service offers this build. */
+  /** Version of each build, with the wall time in ms at which the service first offered it. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
@@ -35,7 +34,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds. Undefined until they are read, and after a write whose outcome is unknown. */
+  /** Stored builds. Undefined until they are read, and after a write with an unknown outcome. */
   #known: StoredBuilds | undefined;
   #version: string | undefined;
 
@@ -45,8 +44,8 @@ export class SeenBuilds {
   }
 
   /**
-   * Returns the time since which each build is offered, and stores the times of new builds. Throws if the stored times
-   * cannot be read or written.
+   * Returns the time at which the service first offered each build, and stores the times of new builds. Throws if the
+   * stored times cannot be read or written.
    */
   async update({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
@@ -70,7 +69,7 @@ export class SeenBuilds {
 
   async #write(content: StoredBuilds): Promise<void> {
     this.#known = undefined;
-    const summary = `${content.seen.length} builds and the times since which the service offers them`;
+    const summary = `${content.seen.length} builds and the times at which the service first offered them`;
     this.#version = await this.#store.write(this.#owner, shard, JSON.stringify(content), this.#version, summary);
     this.#known = content;
   }

@@ -11,11 +11,11 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Current target version and ages of the builds, which influence the choice of the next target version. */
+/** Current target version and ages of the builds. Both influence the choice of the next target version. */
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
-  /** Wall time in ms since which the service offers each build. A build without a time counts as new. */
+  /** Wall time in ms at which the service first offered each build. A build without a time counts as new. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
@@ -55,7 +55,7 @@ export function minAgeMs({ minAge }: Target): number {
 }
 
 /**
- * Returns whether a version may become the target once it is old enough. If `versionPattern` is set, the version must
+ * Returns whether a version may become the target when it is old enough. If `versionPattern` is set, the version must
  * match it.
  */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
@@ -109,7 +109,7 @@ function oldEnough(
 }
 
 /**
- * Returns the verdict that no build can become the target yet. All candidates are younger than `minAge`, and the
+ * Returns the verdict that no build can become the target yet: all candidates are younger than `minAge`, and the
  * service does not offer the current target.
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {

@@ -1,6 +1,6 @@
 /**
- * Computes when upgrades may start according to `spec.maintenance` (R8). The results are cached for each time zone,
- * because they are needed for every collector.
+ * Computes when upgrades may start according to `spec.maintenance` (R8). The results are needed for every collector, so
+ * they are cached by time zone.
  */
 import { renderExplanation } from '../../api/finding.ts';
 import type {
@@ -37,7 +37,7 @@ export interface NextWindow extends TimeRange {
   readonly zone?: string;
 }
 
-/** What the maintenance windows of a policy allow at one moment. */
+/** Upgrades that the maintenance windows of a policy allow at one moment. */
 export interface WindowsNow {
   /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
@@ -59,13 +59,13 @@ interface Window extends Omit<Opening, 'zone'> {
   readonly zone: TimeZone | undefined;
 }
 
-/** Exclusions that overlap or touch, merged into one period. */
+/** Several exclusions that overlap or touch, merged into one period. */
 interface Block extends TimeRange {
   /** Name of the exclusion that ends last. */
   readonly name: string;
 }
 
-/** Cached result, and the wall time in ms until which it is valid. */
+/** Cached result, and the end of its validity as wall time in ms. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
@@ -82,7 +82,7 @@ const maxCachedMs = dayMs;
  * as their time zone.
  */
 const maxZones = 1_000;
-/** Maximum number of time ranges that are checked to find a window that is longer than the cutoff. */
+/** Maximum number of time ranges to check in the search for a window that is longer than the cutoff. */
 const maxTries = 400;
 
 /** Returns the cutoff in ms. No upgrade starts in this time before the end of a maintenance window. */
@@ -112,7 +112,7 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Returns what the windows allow at this wall time in ms.
+   * Returns the upgrades that the windows allow at this wall time in ms.
    * @param zones time zones of the policy's collectors
    */
   at(wallMs: number, zones: Iterable<string>): WindowsNow {
@@ -136,7 +136,7 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the maintenance window that is open now, or else opens next, in one of the given time zones. Returns
+   * Finds the open maintenance window or, if none is open, the next one in one of the given time zones. Returns
    * undefined if no window will open, or if the open window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
@@ -158,8 +158,7 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#reason(wallMs, range) } as const;
-    // The reason may name a maintenance exclusion, so it can change when the next exclusion begins. The verdict is
-    // cached only until then.
+    // The verdict is cached only until the next exclusion begins, because the reason may name the exclusion.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(range?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
@@ -195,7 +194,7 @@ export class MaintenanceCalendar {
       if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
       if (block && block.fromMs < span.toMs) {
         fromMs = block.toMs;
-        // An exclusion may last for years, so all maintenance windows inside the exclusion are skipped in one step.
+        // An exclusion may last for years. Skips all maintenance windows inside the exclusion in one step.
         if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }

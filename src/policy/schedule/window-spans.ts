@@ -1,5 +1,6 @@
 /**
- * Computes the time ranges in which any of several maintenance windows is open. The ranges are sorted and do not touch.
+ * Computes the time ranges in which at least one of several maintenance windows is open. The ranges are sorted and do
+ * not touch.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import type { CronSchedule } from '../../base/cron.ts';
@@ -9,7 +10,7 @@ import type { TimeZone } from '../../base/time-zone.ts';
 /** Maintenance window in a time zone. */
 export interface Opening {
   readonly schedule: CronSchedule;
-  /** Time in ms for which the window stays open. */
+  /** Time in ms for which the window is open. */
   readonly durationMs: number;
   /** Time ranges in which the window is open on one day, as `spansOfDay` computes them. */
   readonly daySpans: readonly TimeRange[];
@@ -18,13 +19,13 @@ export interface Opening {
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a window opens earlier or later when daylight-saving time begins or ends. */
+/** Maximum time in ms by which a clock change makes a window open earlier or later. */
 const longestChangeMs = dayMs;
 /** A time range that is longer than this number of ms counts as endless. */
 const endlessMs = 400 * dayMs;
 /**
- * Period in ms that the first search for the start of a time range covers. Each further search covers a period twice as
- * long.
+ * Length in ms of the first searched period in the search for the start of a time range. Each further period is twice
+ * as long.
  */
 const firstLookbackMs = hourMs;
 const maxLookbackMs = 2 ** 14 * firstLookbackMs;
@@ -32,8 +33,8 @@ const maxLookbackMs = 2 ** 14 * firstLookbackMs;
 const maxOpenings = 50_000;
 
 /**
- * Yields the time ranges in which at least one window is open and that end after `afterMs`. The first range may begin
- * after the window has opened. A very long range ends at Infinity. If there are no windows, one range covers all time.
+ * Yields the time ranges after `afterMs` in which at least one window is open. The first range may begin later than its
+ * window opened. A very long range ends at Infinity. Without windows, one range covers all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -76,7 +77,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Local opening times that a clock change skips are moved to a later local time.
+  // Local opening times that were moved to a later local time, because a clock change skips them.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

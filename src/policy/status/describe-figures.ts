@@ -39,8 +39,7 @@ const maxAnalysisLength = 1_024;
 const maxTextLength = 256;
 const maxVersionLength = 64;
 /**
- * Maximum length of a task id in the status. A longer id is left out, because a shortened id could belong to another
- * task.
+ * Maximum length of a task id in the status. A longer id is left out, because a shortened id could mean another task.
  */
 const maxIdLength = 32;
 /** Maximum size in bytes of the upgrade tasks in the status. The limit keeps the whole status below 100 KB. */
@@ -110,7 +109,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // A failed stage shows no soak. Neither does a stage that ended without a soak, because it had nothing to upgrade.
+  // A failed stage shows no soak. A stage that had nothing to upgrade has no soak.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -205,7 +204,7 @@ function versionsNow(memberIndex: MemberView, pending: PendingChanges): Readonly
   return counts;
 }
 
-/** Returns true if the newest listing of the collector may be older than its last upgrade (U8). */
+/** Returns whether the newest listing of the collector may be older than its last upgrade (U8). */
 function isAwaitingListing(memberIndex: MemberView, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
@@ -336,8 +335,8 @@ export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges)
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also refuses a collector that was uninstalled. A listing after the grace period proves that the
-    // collector still exists.
+    // The service also refuses an uninstalled collector. A listing after the grace period proves that the collector
+    // still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;

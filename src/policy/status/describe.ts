@@ -98,7 +98,7 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** Stop of the rollout, as shown in the status. If the ledger is lost, the stop is restored from the status (U1). */
+/** Returns the stop of the rollout for the status. If the ledger is lost, the stop is restored from the status (U1). */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
@@ -106,7 +106,7 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 
 const maxStopLength = 1024;
 
-/** Returns the selected collectors that belong to other policies. Returns undefined if there are none. */
+/** Describes the selected collectors that belong to other policies. Returns undefined if there are none. */
 export function findOverlap(memberIndex: MemberView, ownership: Ownership): Overlap | undefined {
   const foreign = memberIndex.members('foreign');
   if (foreign.size === 0) return undefined;
@@ -120,8 +120,8 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
 
 /**
  * Returns the conditions that show the health of a policy, and whether its selector overlaps with other policies.
- * @param overlap `unread` if the collectors are not read yet. The condition `Overlapping` is then kept unless the policy
- * was edited (H1).
+ * @param overlap `unread` if the collectors are not read yet; then the condition `Overlapping` is kept unless the
+ * policy was edited (H1)
  */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,

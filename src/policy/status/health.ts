@@ -1,4 +1,4 @@
-/** Computes the health of a policy. The first check with a result decides, so the checks are ordered by precedence. */
+/** Computes the health of a policy. The first check with a result decides. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import type { RolloutState } from '../rollout/rollout-state.ts';
 export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
-  /** Number of collectors that are skipped for a reason that the user must examine. */
+  /** Number of skipped collectors whose reason the user must examine. */
   readonly leftAlone: number;
 }
 
@@ -27,7 +27,7 @@ export interface HealthInput {
   readonly problem: LogfleetError | undefined;
   /** Message that the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
-  /** True if a newer build becomes the target once it reaches `minAge`. */
+  /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
   /** Error in the maintenance windows of the spec. */
   readonly badCalendar?: string | undefined;
@@ -155,7 +155,7 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 
-/** Reason in status of each kind of stop. */
+/** Reason of the condition for each kind of stop. */
 export const stopReasons = {
   failures: reasons.rolloutStopped,
   rollback: reasons.rollingBack,
@@ -231,7 +231,7 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Reports that searches of a message analysis fail. If the user must act, the policy is stalled. Otherwise the failure
+ * Reports that searches of a message analysis fail. If the user must act, the policy is stalled. Otherwise, the failure
  * counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
@@ -260,7 +260,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  // While all remaining collectors are being upgraded, no collector waits, so no reason to wait is shown.
+  // If all remaining collectors are being upgraded, no collector waits, so the message shows no reason to wait.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
@@ -346,7 +346,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ...resting, ready: 'True', reason: reasons.allUpdated, message };
 }
 
-/** Number of this policy's own collectors that can be upgraded or were upgraded already. */
+/** Returns the number of this policy's own collectors that can be upgraded or were upgraded. */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }

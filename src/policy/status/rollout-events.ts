@@ -1,16 +1,16 @@
-/** Events that report how a rollout and its stages proceed. */
+/** Events about the progress of a rollout and its stages. */
 import { counted, wordFor } from '../../base/number-text.ts';
 import { quietText, verdictOf } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, LedgerHeader, StageAnalysis } from '../ledger/ledger.ts';
 
-/** Event for the beginning of a rollout. */
+/** Returns the Event for the beginning of a rollout. */
 export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
   const message = `Rollout ${rolloutId} begins: it upgrades the selected collectors to ${target}.`;
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
 }
 
-/** Events for stages that have started or ended. */
+/** Returns the Events for stages that have started or ended. */
 export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
   const event = (reason: string, message: string) => ({ type: 'Normal', reason, message }) as const;
   return after.flatMap(({ name, endedAtMs, analysis }) => {

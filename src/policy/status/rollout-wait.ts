@@ -19,7 +19,7 @@ export interface DecisionSoFar {
   readonly now: Instant;
 }
 
-/** Returns the reason that the status shows while the rollout waits; undefined when the rollout does not wait. */
+/** Returns the reason that the status shows while the rollout waits, or undefined if the rollout does not wait. */
 export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }
@@ -33,15 +33,17 @@ export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolea
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time in ms at which upgrades may start again, for example because a maintenance window opens. */
+/**
+ * Returns the monotonic time in ms at which upgrades may start again, for example because a maintenance window opens.
+ */
 export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
   const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(admission.refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
 /**
- * Returns the reason to wait for a stage: all remaining collectors belong to later stages, or the last stage still
- * soaks. Otherwise returns undefined.
+ * Returns the reason to wait if all remaining collectors belong to later stages, or if the last stage still soaks.
+ * Otherwise returns undefined.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

@@ -6,7 +6,7 @@ import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** Facts that are known about a policy before its collectors are read. */
+/** Data about a policy that is known before its collectors are read. */
 export interface SoFar {
   /** Target version of the policy, if known. */
   readonly target: string | undefined;
@@ -16,7 +16,7 @@ export interface SoFar {
   readonly answered: boolean;
 }
 
-/** Reasons of the condition `Ready` that a process can confirm only after it has read all collectors. */
+/** Reasons of the condition `Ready` that can be confirmed only after all collectors are read. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -47,7 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in the status are still correct, because no newer fact contradicts them.
+ * Returns whether the conditions in the status are still correct: no newer data contradicts them.
  * @param found health that this process computed without reading the collectors
  */
 export function stillHolds(
@@ -57,8 +57,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // Only the reasons of the conditions are compared, because the message contains the number of running upgrades, which
-  // is not known yet.
+  // Compares only the reasons of the conditions, because the message contains the number of running upgrades, which is
+  // not known yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;

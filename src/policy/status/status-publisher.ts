@@ -25,7 +25,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     this.#clock = options.clock;
   }
 
-  /** Confirms in the status that the operator has read the user's request. All other fields stay unchanged. */
+  /** Confirms in the status that the operator has read the user's request. Does not change any other field. */
   publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.known(policy);
     const echo = echoOfRequest(policy);
@@ -36,8 +36,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes the policy's health to the status. Counts and estimates stay unchanged, and so does the target version to
-   * which they belong (H3). If the status has no counts, `wantedVersion` is written as the target version.
+   * Writes the policy's health to the status. Does not change counts, estimates, and the target version to which they
+   * belong (H3). If the status has no counts, writes `wantedVersion` as the target version.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
@@ -66,8 +66,8 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
 }
 
 /**
- * Returns the fields of the status whose changes are written immediately. Messages are not included, because they
- * contain counts, which change often.
+ * Returns the fields of the status whose changes are written immediately. Leaves out messages, because they contain
+ * counts, which change often.
  */
 export function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
@@ -83,7 +83,7 @@ export function verdicts(status: Essentials): unknown {
 
 const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
 
-/** Estimated end of the rollout as wall time in ms; undefined without an estimate. */
+/** Returns the estimated end of the rollout as wall time in ms, or undefined without an estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);

@@ -153,7 +153,7 @@ describe('data that the ledger does not keep', () => {
 test('U1: a ledger of an older format stalls the policy, and the message says to delete it', () => {
   const text = encode(header(), [], 0, []).replace('"format":4', '"format":3');
   expect(() => decodeHead(text, 0)).toThrow(
-    /the ledger has format 3, but this version of logfleet reads format 4. Wait until no upgrade is running, then delete the ledger/,
+    /the ledger has format 3, but this version of logfleet reads format 4. Wait until no upgrade is running, and then delete the ledger/,
   );
 });
 
