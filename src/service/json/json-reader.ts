@@ -244,11 +244,14 @@ export class JsonReader {
     this.expected = 'the rest of a string';
     for (;;) {
       this.at = plainEnd(this.bytes, this.view, this.at, this.end);
-      while (this.at === this.end) yield;
-      const byte = this.bytes[this.at] as number;
+      if (this.at === this.end) {
+        yield;
+        continue;
+      }
+      const byte = this.bytes[this.at];
       if (byte === char.backslash) yield* this.#escape();
       else if (byte === char.quote) break;
-      else if (byte < char.space) throw this.#unexpected('an escape in place of a control character');
+      else throw this.#unexpected('an escape in place of a control character');
     }
     this.at++;
   }
