@@ -68,7 +68,7 @@ export class DestinationChoice {
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
     // The old settings are dropped before the Secret is read, so that they are not used if reading it fails.
     this.#known = undefined;
-    const chosen = await this.#choose(resource);
+    const chosen = withFingerprint(await this.#choose(resource));
     this.#known = { chosen, atMs };
     return chosen;
   }
@@ -79,16 +79,26 @@ export class DestinationChoice {
     this.#forgottenAtMs = this.#options.clock.monotonic();
   }
 
-  async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<ChosenDestination> {
+  async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<DestinationSettings> {
     const { volume, s3, azureBlob, gcs, persistentVolumeClaim: claim } = spec.destination;
     if (claim) {
       const message = `Only a Kubernetes Job can mount the PersistentVolumeClaim ${claim.claimName}: set spec.execution.mode to Job.`;
       throw mendable(reasons.invalidSpec, message);
     }
-    if (volume) return withFingerprint(this.#volume(volume, namespace));
-    if (s3) return this.#s3(s3, namespace);
-    if (azureBlob) return this.#azureBlob(azureBlob, namespace);
-    if (gcs) return this.#gcs(gcs, namespace);
+    if (volume) return this.#volume(volume, namespace);
+    if (s3) {
+      const settings = await this.#store('s3', s3, namespace, requiredStoreMembers, s3Credentials);
+      return { kind: 's3', settings };
+    }
+    if (azureBlob) {
+      const { name, key } = azureMembers;
+      const settings = await this.#store('azureBlob', azureBlob, namespace, [name, key], azureCredentials);
+      return { kind: 'azureBlob', settings };
+    }
+    if (gcs) {
+      const settings = await this.#store('gcs', gcs, namespace, [serviceAccountMember], gcsCredentials);
+      return { kind: 'gcs', settings };
+    }
     throw mendable(reasons.invalidSpec, 'spec.destination names no volume, s3, azureBlob or gcs: write one of them.');
   }
 
@@ -101,39 +111,23 @@ export class DestinationChoice {
     throw mendable(reasons.volumeNotFound, `The operator has no volume ${name}, ${has}: ${advice}.`);
   }
 
-  async #s3({ prefix = '', credentialsSecretRef, ...store }: S3Spec, namespace: string): Promise<ChosenDestination> {
-    const credentials = credentialsSecretRef
-      ? s3Credentials(await this.#secret({ namespace, name: credentialsSecretRef.name }, requiredStoreMembers))
-      : this.#ambient('s3');
-    return withFingerprint({ kind: 's3', settings: { ...store, root: bucketRoot(prefix, namespace), credentials } });
-  }
-
-  async #azureBlob(
-    { prefix = '', credentialsSecretRef, ...store }: AzureBlobSpec,
+  /**
+   * Returns the settings of an object store with the credentials from its Secret. If the spec names no Secret, the
+   * operator's own credentials are used, if exports may use them.
+   */
+  async #store<Spec extends StoreSpec, Credentials>(
+    kind: 's3' | 'azureBlob' | 'gcs',
+    { prefix = '', credentialsSecretRef: ref, ...store }: Spec,
     namespace: string,
-  ): Promise<ChosenDestination> {
-    const credentials = credentialsSecretRef
-      ? azureCredentials(
-          await this.#secret({ namespace, name: credentialsSecretRef.name }, [azureMembers.name, azureMembers.key]),
-        )
-      : this.#ambient('azureBlob');
-    return withFingerprint({
-      kind: 'azureBlob',
-      settings: { ...store, root: bucketRoot(prefix, namespace), credentials },
-    });
-  }
-
-  async #gcs({ prefix = '', credentialsSecretRef, ...store }: GcsSpec, namespace: string): Promise<ChosenDestination> {
-    const credentials = credentialsSecretRef
-      ? gcsCredentials(await this.#secret({ namespace, name: credentialsSecretRef.name }, [serviceAccountMember]))
-      : this.#ambient('gcs');
-    return withFingerprint({ kind: 'gcs', settings: { ...store, root: bucketRoot(prefix, namespace), credentials } });
-  }
-
-  #ambient(kind: 's3' | 'azureBlob' | 'gcs'): 'ambient' {
-    if (this.#options.places.allowAmbientCredentials) return 'ambient';
-    const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
-    throw mendable(reasons.ambientCredentialsNotAllowed, message);
+    wanted: readonly string[],
+    read: (secret: StoreSecret) => Credentials,
+  ) {
+    if (!ref && !this.#options.places.allowAmbientCredentials) {
+      const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
+      throw mendable(reasons.ambientCredentialsNotAllowed, message);
+    }
+    const credentials = ref ? read(await this.#secret({ namespace, name: ref.name }, wanted)) : 'ambient';
+    return { ...store, root: bucketRoot(prefix, namespace), credentials } as const;
   }
 
   /** Reads the Secret of an object store. `wanted` lists the keys that an error message asks for. */
@@ -150,6 +144,9 @@ export class DestinationChoice {
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
+
+/** Fields that the specs of all object stores have. */
+type StoreSpec = Pick<S3Spec & AzureBlobSpec & GcsSpec, 'prefix' | 'credentialsSecretRef'>;
 
 /** Secret with the credentials of a store. */
 interface StoreSecret {
