@@ -61,7 +61,7 @@ export const mutants: readonly Mutant[] = [
     'a lost answer counts as not sent',
     'lost',
     'policy/attempts/posting.ts',
-    "return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };",
+    "return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };",
     "return { kind: 'notSent' };",
   ),
   mutant(

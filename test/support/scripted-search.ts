@@ -6,7 +6,6 @@ import type {
   SearchOrder,
   SearchOutcome,
   SearchTools,
-  StopReason,
 } from '../../src/export/search/search-tools.ts';
 import type { Search } from '../../src/export/work/running-searches.ts';
 
@@ -52,8 +51,8 @@ export class ScriptedSearch implements Search {
     this.#done.resolve(outcome);
   }
 
-  stop(reason: StopReason): void {
-    this.end({ kind: 'stopped', reason });
+  stop(): void {
+    this.end({ kind: 'stopped' });
   }
 
   endAsCut(): void {

@@ -18,15 +18,7 @@ import { type CutSign, cutSign } from './message-limit.ts';
 import { MessageReader } from './message-reader.ts';
 import { RecordReader } from './record-reader.ts';
 import type { ResultReader, SearchEnd } from './result-reader.ts';
-import type {
-  JobView,
-  OpenedJob,
-  RunningSearch,
-  SearchOrder,
-  SearchOutcome,
-  SearchTools,
-  StopReason,
-} from './search-tools.ts';
+import type { JobView, OpenedJob, RunningSearch, SearchOrder, SearchOutcome, SearchTools } from './search-tools.ts';
 import {
   judge,
   type RecordFigures,
@@ -72,7 +64,6 @@ export class IntervalSearch implements RunningSearch {
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
-  #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
   /** Reports the duration of this search to other searches. Undefined if the planning created the search job. */
   #begun: BegunSearch | undefined;
@@ -121,8 +112,7 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /** Ends the search, unless its commit record is already being written. */
-  stop(reason: StopReason): void {
-    this.#stopReason ??= reason;
+  stop(): void {
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
@@ -144,7 +134,7 @@ export class IntervalSearch implements RunningSearch {
       const end = await this.#search(job);
       return await this.#conclude({ job, reading, end, errors: [] });
     } catch (thrown) {
-      if (this.#stopReason !== undefined) return { kind: 'stopped', reason: this.#stopReason };
+      if (this.#stop.signal.aborted) return { kind: 'stopped' };
       return { kind: 'failed', error: asLogfleetError(thrown) };
     } finally {
       this.isSearching = false;
@@ -285,7 +275,7 @@ export class IntervalSearch implements RunningSearch {
     const { fromMs, count } = verdict.record;
     // Searches by the last digits of message ids may scan many bytes, so the limit of scanned bytes is checked before
     // they start.
-    if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
+    if (this.#tools.isScannedOut()) this.stop();
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
     const dense = { atMs: fromMs, rows: count.rows, order: this.#order };

@@ -31,16 +31,6 @@ export interface RunningSearch extends SearchOrder {
   readonly scannedBytes: number;
 }
 
-/** Reason why a search ends without a commit record. */
-export type StopReason =
-  | 'Overtaken'
-  | 'DeadlineExceeded'
-  | 'MaxBytesScanned'
-  /** The export is paused. This ends only searches whose search job is not created yet. */
-  | 'Paused'
-  /** This process stops working on the export. */
-  | 'ShutDown';
-
 /** Tools of all work on an export. */
 export interface ExportTools {
   readonly jobs: SearchJobs;
@@ -112,7 +102,7 @@ export type SearchOutcome =
       readonly figures: { readonly received: number; readonly expected: number } | undefined;
     }
   | { readonly kind: 'failed'; readonly error: LogfleetError }
-  | { readonly kind: 'stopped'; readonly reason: StopReason };
+  | { readonly kind: 'stopped' };
 
 /** Finds names in `output.fields` that the service does not know. Such names are probably misspelled. */
 export class ChosenFields {

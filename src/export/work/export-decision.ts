@@ -11,7 +11,7 @@ import { type ManifestTotals, totalsOf } from '../../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 import { unprovenOf } from '../../destination/proof-range.ts';
 import { longestQueryMs } from '../../service/requests/missing-job.ts';
-import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
+import type { RunningSearch, SearchOrder } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 import { segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
@@ -107,7 +107,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
   /** Searches that must stop without a commit record. */
-  readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
+  readonly stop: readonly S[];
   /**
    * Searches that have almost reached the service's maximum duration. They are ended now, and the rows that they found
    * are committed (E13).
@@ -140,8 +140,8 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   const isCovered = coverage.remaining.length === 0 && coverage.strays.length === 0;
   const unproven = isCovered && input.wantsDigest ? unprovenOf(coverage.intervals, input.verdicts) : [];
   const isDigestLeft = input.wantsDigest && (!isCovered || unproven.length > 0);
-  const stop = stopsOf(input, coverage);
-  const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
+  const stop = running.filter((search) => mustStop(input, search, coverage));
+  const going = running.filter((search) => !stop.includes(search));
   const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage, unproven.length > 0);
   const habits = { yieldsToOwners: now.monotonicMs < input.yieldsUntilMs, parallelism: input.limits.parallelism };
@@ -232,31 +232,15 @@ function scannedBytes({ running, scannedBytes: before }: ExportDecideInput): num
   return running.reduce((sum, search) => sum + search.scannedBytes, before);
 }
 
-function stopsOf<S extends RunningSearch>(
-  input: ExportDecideInput<S>,
-  { remaining }: Coverage,
-): ExportDecision<S>['stop'] {
-  const ends = new Map(remaining.map(({ index, toMs }) => [index, toMs]));
-  return input.running.flatMap((search) => {
-    const reason = stopReason(input, search, ends.get(search.segment));
-    return reason === undefined ? [] : [{ search, reason }];
-  });
-}
-
-/**
- * Returns why a running search must stop. Returns undefined if it may continue. `endMs` is the end of the segment's
- * part that has no commit record yet.
- */
-function stopReason(
-  input: ExportDecideInput,
-  search: RunningSearch,
-  endMs: number | undefined,
-): StopReason | undefined {
+/** Returns whether a running search must stop without a commit record. */
+function mustStop(input: ExportDecideInput, search: RunningSearch, { remaining }: Coverage): boolean {
+  const { limits, now } = input;
   // Another process has committed this interval.
-  if (endMs !== search.toMs) return 'Overtaken';
-  if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
-  if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
-  return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
+  if (!remaining.some(({ index, toMs }) => index === search.segment && toMs === search.toMs)) return true;
+  if (isOver(limits, now.wallMs)) return true;
+  // A pause stops only searches whose search job is not created yet.
+  if (limits.isPaused && search.createdAtMs === undefined) return true;
+  return search.isSearching && isScannedOut(limits, scannedBytes(input));
 }
 
 /** Returns the wall time at which all rows of the segment are old enough to be searched (E11). */

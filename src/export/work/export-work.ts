@@ -123,7 +123,7 @@ export class ExportWork {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#run?.abort.abort();
-    await Promise.all([this.#run?.ended, this.#searches.stop('ShutDown')]);
+    await Promise.all([this.#run?.ended, this.#searches.stop()]);
     await this.#stored.close();
   }
 
@@ -139,7 +139,7 @@ export class ExportWork {
 
   #act(now: ExportMoment): void {
     const { stop, endAsCut, start, abortsStep, step } = nextActions(this.#decided(now), this.#facts(now));
-    for (const { search, reason } of stop) search.stop(reason);
+    for (const search of stop) search.stop();
     for (const search of endAsCut) search.endAsCut();
     for (const order of start) this.#search(order);
     if (abortsStep) this.#run?.abort.abort();

@@ -7,7 +7,7 @@ import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { Interval } from '../search/message-limit.ts';
-import type { JobView, RunningSearch, SearchOrder, SearchOutcome, StopReason } from '../search/search-tools.ts';
+import type { JobView, RunningSearch, SearchOrder, SearchOutcome } from '../search/search-tools.ts';
 import type { ExportDelays } from './export-delays.ts';
 import { rangeText } from './figure-text.ts';
 import { RowHistogram } from './row-histogram.ts';
@@ -20,7 +20,7 @@ export interface Search extends RunningSearch {
   readonly jobs: readonly JobView[];
   /** Returns the row counts over time that the search job has found so far. */
   histogram(): MessageHistogram | undefined;
-  stop(reason: StopReason): void;
+  stop(): void;
   endAsCut(): void;
 }
 
@@ -91,8 +91,8 @@ export class RunningSearches {
   }
 
   /** Stops all searches. Resolves when they have ended. */
-  async stop(reason: StopReason): Promise<void> {
-    for (const search of this.#searches.keys()) search.stop(reason);
+  async stop(): Promise<void> {
+    for (const search of this.#searches.keys()) search.stop();
     await Promise.all(this.#searches.values());
   }
 

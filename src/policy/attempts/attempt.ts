@@ -18,7 +18,7 @@ export type PostOutcome =
   | { readonly kind: 'accepted'; readonly taskId: string }
   | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
   | { readonly kind: 'notSent' }
-  | { readonly kind: 'unknown'; readonly message: string };
+  | { readonly kind: 'unknown' };
 
 /** Data about one collector that decides the outcome of its upgrade. */
 export interface Evidence {

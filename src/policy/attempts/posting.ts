@@ -168,8 +168,7 @@ export class Posting {
 
   #classify(error: LogfleetError, sent: boolean): PostOutcome {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
-    if (!(error instanceof ServiceError))
-      return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
+    if (!(error instanceof ServiceError)) return { kind: sent ? 'unknown' : 'notSent' };
     if (refusesCollector(error)) {
       // This refusal affects only the collector. It shows that the service works, so earlier failures have ended.
       this.#binding.succeeded('posts');
@@ -178,7 +177,7 @@ export class Posting {
     }
     // After a failure, sends no requests for a while, to keep the number of upgrades with an unknown outcome small.
     this.#binding.holdFor(error, 'posts');
-    return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
+    return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };
   }
 
   /**

@@ -165,8 +165,8 @@ export const limitMutants: readonly Mutant[] = [
     'running searches continue beyond the maximum of scanned bytes',
     'scannedAside',
     'export/work/export-decision.ts',
-    "return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;",
-    'return undefined;',
+    'return search.isSearching && isScannedOut(limits, scannedBytes(input));',
+    'return false;',
   ),
   mutant(
     'limits',

@@ -106,7 +106,7 @@ describe('a dense millisecond', () => {
   test('is not searched when the limit of scanned bytes is reached', async () => {
     const world = worldOf(100);
     world.isScannedOut = true;
-    expect(await world.search(millisecond)).toEqual({ kind: 'stopped', reason: 'MaxBytesScanned' });
+    expect(await world.search(millisecond)).toEqual({ kind: 'stopped' });
     expect(world.countOf('createJob')).toBe(2);
     expect(await world.leftovers()).toEqual([]);
   });
@@ -226,8 +226,8 @@ describe('a dense millisecond', () => {
   test('leaves no job and no file when the search is stopped', async () => {
     const world = worldOf(100);
     const search = world.begin(millisecond);
-    world.clock.after(8_000, () => search.stop('ShutDown'));
-    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'ShutDown' });
+    world.clock.after(8_000, () => search.stop());
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped' });
     expect(world.countOf('createJob')).toBeGreaterThan(3);
     expect(world.countOf('createJob')).toBeLessThan(12);
     expect(await world.leftovers()).toEqual([]);
@@ -242,10 +242,10 @@ describe('a dense millisecond', () => {
     world.destination.strike = (call) => {
       if (call !== 'abort' && call !== 'remove') return undefined;
       jobsAtStop ||= world.countOf('createJob');
-      search.stop('ShutDown');
+      search.stop();
       return undefined;
     };
-    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'ShutDown' });
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped' });
     expect([jobsAtStop, world.countOf('createJob')]).toEqual([12, 12]);
     expect(await world.leftovers()).toEqual([]);
     expect(world.simulated.counters().jobsActive).toBe(0);

@@ -896,8 +896,8 @@ describe('a failure', () => {
     await world.advance();
     await world.work.close();
     expect(await Promise.all(world.searches.map(({ done }) => done))).toEqual([
-      { kind: 'stopped', reason: 'ShutDown' },
-      { kind: 'stopped', reason: 'ShutDown' },
+      { kind: 'stopped' },
+      { kind: 'stopped' },
     ]);
     expect(await world.advance()).toMatchObject({ searches: 0 });
     expect(world.searches).toHaveLength(2);

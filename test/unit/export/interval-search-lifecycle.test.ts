@@ -64,8 +64,8 @@ describe('a search that is stopped', () => {
     for (let part = 0; part < 20; part++) {
       const world = new SearchWorld({ scenario: slow });
       const search = world.begin();
-      world.clock.after((part * spanMs) / 20, () => search.stop('DeadlineExceeded'));
-      expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'DeadlineExceeded' });
+      world.clock.after((part * spanMs) / 20, () => search.stop());
+      expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped' });
       // The search may have been stopped before the client received the id of its job. Such a job cannot be deleted, so
       // it must expire.
       await world.clock.advance(60_000);
@@ -79,10 +79,10 @@ describe('a search that is stopped', () => {
     const search = world.begin();
     world.destination.strike = (each) => {
       if (each !== call) return undefined;
-      search.stop('Overtaken');
+      search.stop();
       return { until: new Promise((resolve) => void world.clock.after(1_000, () => resolve(undefined))) };
     };
-    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'Overtaken' });
+    expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped' });
     expect(await world.leftovers()).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('a search that is stopped', () => {
     const world = new SearchWorld();
     const search = world.begin();
     world.destination.strike = (call) => {
-      if (call === 'create') search.stop('ShutDown');
+      if (call === 'create') search.stop();
       return undefined;
     };
     const outcome = await world.simulated.run(search.done);

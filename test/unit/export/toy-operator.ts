@@ -74,7 +74,7 @@ export class ToyOperator {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
     // In half of the steps, the searches that the decision stops continue anyway, as if the stop had come too late.
-    const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
+    const stopped = this.#random.next() < 0.5 ? stop : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };
     this.#running.push(...start.map((order) => ({ ...order, ...facts })));

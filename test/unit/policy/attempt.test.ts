@@ -47,7 +47,7 @@ describe('an intended attempt', () => {
   });
 
   test('U3: has an unknown outcome from now on after any other answer', () => {
-    const after = settle(before, { posted: { kind: 'unknown', message: 'reset' } }, 10);
+    const after = settle(before, { posted: { kind: 'unknown' } }, 10);
     expect(after).toEqual({ ...before, open: { ...before.open, state: 'unknown', sinceMs: 10 } });
   });
 
@@ -84,7 +84,7 @@ describe('a probe', () => {
   });
 
   test.each([
-    ['unknown', { kind: 'unknown', message: 'reset' }],
+    ['unknown', { kind: 'unknown' }],
     ['withdrawn', { kind: 'notSent' }],
   ] as const)('U3: %s leaves the attempt unknown, and used', (_, posted) => {
     const after = settle(before, { posted }, 100);
