@@ -24,7 +24,7 @@ export class SimulatedHistogram {
   #startMs: number;
   #counted = 0;
   readonly #buckets: SimulatedBucket[] = [];
-  #told = 0;
+  #reported = 0;
 
   /** Creates the buckets of a range [fromMs, toMs). */
   constructor(fromMs: number, toMs: number, bucketMs: number | undefined) {
@@ -52,8 +52,8 @@ export class SimulatedHistogram {
 
   /** Returns the complete buckets since the last call. */
   take(): readonly SimulatedBucket[] {
-    const first = this.#told;
-    this.#told = this.#buckets.length;
+    const first = this.#reported;
+    this.#reported = this.#buckets.length;
     return this.#buckets.slice(first);
   }
 

@@ -1,5 +1,4 @@
 /** Renders the status of a search job. Its errors and warnings then count as reported. */
-
 import type { SearchSettings } from '../scenario/search-settings.ts';
 import type { SimulatedSearchJob } from './search-job.ts';
 
@@ -29,8 +28,8 @@ function bucketsOf(job: SimulatedSearchJob, atMs: number, { status }: SearchSett
   if (!results) return [];
   const { histogram } = results;
   const fresh = histogram.take();
-  const told = status.buckets === 'all' ? histogram.all : fresh;
-  return told.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
+  const reported = status.buckets === 'all' ? histogram.all : fresh;
+  return reported.map((bucket) => (status.extraMembers ? { ...bucket, logLevel: null } : bucket));
 }
 
 function extras({ createdMs, schedule, definition }: SimulatedSearchJob, atMs: number): object {

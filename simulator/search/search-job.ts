@@ -140,7 +140,7 @@ export class SimulatedSearchJob {
 /** Errors or warnings of a search job. By default, the status reports each of them only once. */
 class Notices {
   readonly #all: string[] = [];
-  #told = 0;
+  #reported = 0;
 
   add(text: string): void {
     this.#all.push(text);
@@ -148,8 +148,8 @@ class Notices {
 
   /** Returns all errors or warnings (`all`), or only those that no status has reported yet (`new`). */
   take(which: 'new' | 'all'): readonly string[] {
-    const first = which === 'new' ? this.#told : 0;
-    this.#told = this.#all.length;
+    const first = which === 'new' ? this.#reported : 0;
+    this.#reported = this.#all.length;
     return this.#all.slice(first);
   }
 }

@@ -51,7 +51,7 @@ test.concurrent('an applied policy completes, and status, Events and commands ag
   const { stdout: described } = await namespace.kubectl(['describe', 'cvp', 'production']);
   expect(described).toContain(message);
   const { stdout: events } = await namespace.kubectl(['get', 'events', '-o', 'json']);
-  const told = (JSON.parse(events).items as { readonly reason: string; readonly involvedObject: object }[]).map(
+  const reported = (JSON.parse(events).items as { readonly reason: string; readonly involvedObject: object }[]).map(
     ({ reason, involvedObject }) => ({ reason, involvedObject }),
   );
   for (const reason of ['RolloutStarted', 'RollingOut', 'AllUpdated']) {
@@ -60,7 +60,7 @@ test.concurrent('an applied policy completes, and status, Events and commands ag
       name: 'production',
       uid: policy.metadata.uid,
     });
-    expect(told).toContainEqual({ reason, involvedObject });
+    expect(reported).toContainEqual({ reason, involvedObject });
     expect(described).toMatch(new RegExp(`Normal +${reason} `));
   }
 });

@@ -122,9 +122,9 @@ describe('4.2 status of a search job', () => {
       },
       async (simulator) => {
         const job = await startJob(simulator);
-        const told = [];
-        for (let poll = 0; poll < 4; poll++) told.push((await job.status()).json[member]);
-        expect(told).toEqual([[], ['Trouble.'], ['Trouble.'], []]);
+        const reported = [];
+        for (let poll = 0; poll < 4; poll++) reported.push((await job.status()).json[member]);
+        expect(reported).toEqual([[], ['Trouble.'], ['Trouble.'], []]);
       },
     );
   }

@@ -81,9 +81,9 @@ test('reports that standard output goes to a full disk, without a stack trace', 
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [launcher, 'crds'], { cwd: directory, stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
-  const told = text(child.stderr as Readable);
+  const reported = text(child.stderr as Readable);
   expect(await once(child, 'exit')).toEqual([1, null]);
-  expect(await told).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; free space, .*\n$/);
+  expect(await reported).toMatch(/^logfleet: cannot write to standard output: ENOSPC: .*; free space, .*\n$/);
 });
 
 test('continues if standard error goes to a full disk', async () => {

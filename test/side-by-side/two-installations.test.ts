@@ -8,7 +8,7 @@ import { conditionOf, Namespace } from '../e2e/support/cluster.ts';
 import { test } from '../e2e/support/end-to-end.ts';
 import { expectPromiseKept, expectWithinLimits } from '../e2e/support/oracles.ts';
 import { oldVersion } from '../e2e/support/simulator.ts';
-import { SlowWay } from '../e2e/support/slow-way.ts';
+import { SlowProxy } from '../e2e/support/slow-proxy.ts';
 import { type Installation, install } from '../support/installation.ts';
 
 const names = ['canary', 'staging', 'production', 'archive', 'edge'];
@@ -22,7 +22,7 @@ test('two installations report each other on every resource, and only the first 
   const namespaced = await install('namespaced');
   const namespace = new Namespace(namespaced.namespace);
   const pids: number[] = [];
-  const way = await SlowWay.open(new URL(tenant.baseURL), pids);
+  const way = await SlowProxy.open(new URL(tenant.baseURL), pids);
   onTestFinished(() => way.close());
   const operate = async ({ kubeconfig, namespace, serves }: Installation): Promise<number> => {
     const only = serves === 'all' ? [] : ['--namespaces', serves.join()];

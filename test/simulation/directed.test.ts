@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { someSeeds } from './directed-seeds.ts';
 import { upgradePool } from './history-pool.ts';
-import { upgradeProgram, violationsTold } from './replay.ts';
+import { upgradeProgram, violationsReported } from './replay.ts';
 
 test.each(directionNames)('%s', { timeout: 600_000 }, async (directions) => {
   const violated = await upgradePool.run({ seeds: someSeeds(directions), directions });
-  expect(violated.map((reply) => violationsTold(upgradeProgram, reply, directions))).toEqual([]);
+  expect(violated.map((reply) => violationsReported(upgradeProgram, reply, directions))).toEqual([]);
 });

@@ -1,5 +1,4 @@
 /** Checks that no process starts an upgrade when it knows of more failures than `maxFailures` allows (R5). */
-
 import type { TaskState } from '../../simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { Disturbance, HistoryRecord, LedgerWrite, TaskNews } from './record.ts';
@@ -115,7 +114,7 @@ function outcomesOf(record: HistoryRecord, rollout: ObservedRollout, post: Rollo
   for (const one of posts) {
     const { task, news, name } = one;
     if (!task || !counts(record, post, name, task)) continue;
-    const heard = news.filter((told) => told.atMs > forgivenUntilMs && isKnown(record, post, told));
+    const heard = news.filter((reported) => reported.atMs > forgivenUntilMs && isKnown(record, post, reported));
     const timedOutMs = heard.length === 0 ? timedOutAtMs(record, post, one) : undefined;
     const isTimedOut = timedOutMs !== undefined && timedOutMs > forgivenUntilMs;
     if (heard.some(({ outcome }) => outcome === 'succeeded')) succeeded++;

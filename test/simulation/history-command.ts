@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { countFrom, HistoryPool } from './history-pool.ts';
-import { violationsTold } from './replay.ts';
+import { violationsReported } from './replay.ts';
 
 export interface HistoryKind {
   /** Path of the command, relative to the project's root. */
@@ -86,7 +86,7 @@ async function runMany({ program, worker }: HistoryKind, { from, seeds, directio
     seeds: countFrom(from, seeds),
     directions,
     onReply: (reply) => {
-      if (reply.violations.length > 0) tell(violationsTold(program, reply, directions));
+      if (reply.violations.length > 0) tell(violationsReported(program, reply, directions));
       if (++ended % 1_000 === 0) tell(`${ended} of ${seeds}`);
       return false;
     },

@@ -27,7 +27,7 @@ export function mutant(
   return { rule, name, directions, shows, mutations: [{ file, find, replace }] };
 }
 
-const maxTold = 3;
+const maxReported = 3;
 
 /**
  * Runs simulations until one detects the mutant. If none does, returns a message with the violations that they found
@@ -54,5 +54,5 @@ export async function whyUnseen(
     await pool.close();
   }
   if (isSeen) return undefined;
-  return `no violation begins with ${shows}; there are ${[...others].slice(0, maxTold).join('; ') || 'none'}`;
+  return `no violation begins with ${shows}; there are ${[...others].slice(0, maxReported).join('; ') || 'none'}`;
 }

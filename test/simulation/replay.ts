@@ -4,16 +4,16 @@
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 
-const maxTold = 3;
+const maxReported = 3;
 
-export function violationsTold(
+export function violationsReported(
   program: string,
   { seed, violations }: { readonly seed: number; readonly violations: readonly string[] },
   directions?: string,
 ): string {
   const direction = directions === undefined ? '' : ` --directions ${directions}`;
   const replay = `node_modules/node/bin/node ${program} --from ${seed}${direction} --trace`;
-  return [replay, ...violations.slice(0, maxTold)].join('\n  ');
+  return [replay, ...violations.slice(0, maxReported)].join('\n  ');
 }
 
 /** Reports a simulation that ended with an error. */

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';
 import { countFrom, upgradePool } from './history-pool.ts';
 import { planHistory } from './plan.ts';
-import { upgradeProgram, violationsTold } from './replay.ts';
+import { upgradeProgram, violationsReported } from './replay.ts';
 
 test('twenty random simulations break no rule', { timeout: 600_000 }, async () => {
   const violated = await upgradePool.run({ seeds: countFrom(1, 20) });
-  expect(violated.map((reply) => violationsTold(upgradeProgram, reply))).toEqual([]);
+  expect(violated.map((reply) => violationsReported(upgradeProgram, reply))).toEqual([]);
 });
 
 test.each([3, 61])('simulation %i is exactly the same in a second run', async (seed) => {

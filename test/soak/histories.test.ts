@@ -4,7 +4,7 @@ import { directionNames as upgradeDirections } from '../simulation/directed-plan
 import { allSeeds } from '../simulation/directed-seeds.ts';
 import { directionNames } from '../simulation/exports/directed-plans.ts';
 import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.ts';
-import { exportProgram, upgradeProgram, violationsTold } from '../simulation/replay.ts';
+import { exportProgram, upgradeProgram, violationsReported } from '../simulation/replay.ts';
 
 const perTest = 50;
 const tests = 40;
@@ -19,16 +19,16 @@ const kinds = [
 describe.each(kinds)('simulations of $of', ({ pool, program }) => {
   test.each(seeds)('fifty from seed %i on', { timeout: 600_000 }, async (first) => {
     const violated = await pool.run({ seeds: countFrom(first, perTest) });
-    expect(violated.map((reply) => violationsTold(program, reply))).toEqual([]);
+    expect(violated.map((reply) => violationsReported(program, reply))).toEqual([]);
   });
 });
 
 test.each(upgradeDirections)('simulations of upgrades with the plan %s', { timeout: 600_000 }, async (directions) => {
   const violated = await upgradePool.run({ seeds: allSeeds(directions), directions });
-  expect(violated.map((reply) => violationsTold(upgradeProgram, reply, directions))).toEqual([]);
+  expect(violated.map((reply) => violationsReported(upgradeProgram, reply, directions))).toEqual([]);
 });
 
 test.each(directionNames)('simulations of exports with the plan %s', { timeout: 600_000 }, async (directions) => {
   const violated = await exportPool.run({ seeds: countFrom(2, 11), directions });
-  expect(violated.map((reply) => violationsTold(exportProgram, reply, directions))).toEqual([]);
+  expect(violated.map((reply) => violationsReported(exportProgram, reply, directions))).toEqual([]);
 });

@@ -100,17 +100,17 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
         fc.property(range, filter, steps, pageOf, (searched, [, wanted], course, page) => {
           const search = data.search(searched, wanted);
           const plain = new PlainSearch(all, searched, wanted);
-          const told: string[] = [];
-          const listener = { each: (row: MessageRow) => void told.push(keyOf(row)) };
+          const reported: string[] = [];
+          const listener = { each: (row: MessageRow) => void reported.push(keyOf(row)) };
           expect(search.found).toBe(0);
           expect(search.reachedMs).toBe(searched.toMs);
           for (const { downToMs, maxMatches } of course) {
             const [foundBefore, reachedBefore] = [search.found, search.reachedMs];
-            told.length = 0;
+            reported.length = 0;
             search.advance(downToMs, maxMatches, listener);
             const fresh = plain.advance(downToMs, maxMatches).map(({ row }) => keyOf(row));
             expect(search.found).toBe(plain.found.length);
-            expect(searched.byReceiptTime ? told.toSorted() : told).toEqual(
+            expect(searched.byReceiptTime ? reported.toSorted() : reported).toEqual(
               searched.byReceiptTime ? fresh.toSorted() : fresh,
             );
             expect(search.found).toBeGreaterThanOrEqual(foundBefore);

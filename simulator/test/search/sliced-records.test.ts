@@ -110,11 +110,11 @@ test('a slice costs one row for each kind of message', () => {
   inSlice.advance(fromMs, Number.POSITIVE_INFINITY);
   for (const byReceiptTime of [false, true]) {
     const search = large.search({ fromMs: fromMs + hour, toMs: fromMs + 9 * hour, byReceiptTime }, filter);
-    const told: [sliceStartMs: number, times: number][] = [];
-    const each = (row: MessageRow, times: number) => void told.push([row.messageTimeMs, times]);
+    const reported: [sliceStartMs: number, times: number][] = [];
+    const each = (row: MessageRow, times: number) => void reported.push([row.messageTimeMs, times]);
     search.advance(fromMs, Number.POSITIVE_INFINITY, { each, reads, sliceMs });
-    expect(told.length).toBeLessThanOrEqual(9);
-    expect(told.reduce((sum, [, times]) => sum + times, 0)).toBe(search.found);
-    expect(told[1]).toEqual([slice.fromMs, inSlice.found]);
+    expect(reported.length).toBeLessThanOrEqual(9);
+    expect(reported.reduce((sum, [, times]) => sum + times, 0)).toBe(search.found);
+    expect(reported[1]).toEqual([slice.fromMs, inSlice.found]);
   }
 });

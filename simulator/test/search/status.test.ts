@@ -320,13 +320,13 @@ describe('histogram buckets', () => {
           { duration: '60s', messageLimit, histogramFirst, status: { bucketLength } },
           { from: hour.from + fromMs, to: hour.from + fromMs + lengthMs },
         );
-        const told: Bucket[] = [];
+        const reported: Bucket[] = [];
         for (const elapsedMs of [...timesMs.sort((left, right) => left - right), 60_000]) {
           service.after(elapsedMs);
-          told.push(...job.status().histogramBuckets);
+          reported.push(...job.status().histogramBuckets);
         }
-        expect(told.reduce((sum, { count }) => sum + count, 0)).toBe(job.status().messageCount);
-        expect(new Set(told.map(({ startTimestamp }) => startTimestamp)).size).toBe(told.length);
+        expect(reported.reduce((sum, { count }) => sum + count, 0)).toBe(job.status().messageCount);
+        expect(new Set(reported.map(({ startTimestamp }) => startTimestamp)).size).toBe(reported.length);
       }),
       { numRuns: randomRuns(15) },
     );
@@ -345,11 +345,11 @@ describe('errors and warnings', () => {
 
   test('are those since the last status', () => {
     const job = faulty().job();
-    const told = Array.from({ length: 4 }, () => {
+    const reported = Array.from({ length: 4 }, () => {
       const { pendingErrors, pendingWarnings } = job.status();
       return [pendingErrors, pendingWarnings];
     });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [[], ['Slow.']],
       [['A shard is gone.'], []],
       [[], []],
@@ -359,8 +359,8 @@ describe('errors and warnings', () => {
 
   test('are repeated, if the scenario says so (10.2)', () => {
     const job = faulty('all').job();
-    const told = Array.from({ length: 3 }, () => job.status().pendingErrors);
-    expect(told).toEqual([[], ['A shard is gone.'], ['A shard is gone.']]);
+    const reported = Array.from({ length: 3 }, () => job.status().pendingErrors);
+    expect(reported).toEqual([[], ['A shard is gone.'], ['A shard is gone.']]);
   });
 
   test('report the message limit, if the scenario says so (10.2)', () => {

@@ -175,22 +175,22 @@ export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'c
 /** Maximum number of messages in the status, the newest first. */
 const maxTexts = 10;
 
-interface Told {
+interface Reported {
   readonly text: string;
   /** What the message is about, such as an interval. Undefined if the message concerns the whole export. */
   readonly of: string | undefined;
 }
 
 export class NewestTexts {
-  #told: readonly Told[] = [];
+  #reported: readonly Reported[] = [];
 
   get all(): readonly string[] {
-    return this.#told.map(({ text }) => text);
+    return this.#reported.map(({ text }) => text);
   }
 
   /** Adds a text. A listed text becomes the newest. */
   tell(text: string, of?: string): void {
-    this.#told = [{ text, of }, ...this.#told.filter((other) => other.text !== text)].slice(0, maxTexts);
+    this.#reported = [{ text, of }, ...this.#reported.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
   /** Adds a text. A listed text keeps its position. */
@@ -200,6 +200,6 @@ export class NewestTexts {
 
   /** Removes all messages about this subject. */
   forget(of: string): void {
-    this.#told = this.#told.filter((told) => told.of !== of);
+    this.#reported = this.#reported.filter((reported) => reported.of !== of);
   }
 }

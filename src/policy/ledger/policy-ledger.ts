@@ -111,11 +111,11 @@ export class PolicyLedger {
     const before = this.#ledger?.header;
     // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service. Then
     // they are ignored.
-    const isTold = before !== undefined || this.#stored === 'missing';
-    const shown = isTold ? shownHistory(policy.status, before) : [];
+    const isReported = before !== undefined || this.#stored === 'missing';
+    const shown = isReported ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
     const next = nextRollout(before, policy.status, beginning);
-    const header = isTold ? adoptLostRolloutState(policy, before, next) : next;
+    const header = isReported ? adoptLostRolloutState(policy, before, next) : next;
     const ledger = this.#ledger ?? new Ledger(header);
     ledger.begin(header);
     if (this.#stored === 'missing') ledger.apply(adoptFromStatus(policy.status, ledger, clock.monotonic()));

@@ -86,10 +86,10 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
   // The earlier rollout had taken over this stop itself, so the message already names the rollout that was stopped
   // first.
   if (stop && stop.atMs < startedAtMs) return stop;
-  const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
-  if (!stop) return { kind, message: told, atMs: endedAtMs };
+  const reported = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
+  if (!stop) return { kind, message: reported, atMs: endedAtMs };
   const { exceeded: _, ...former } = stop;
-  return { ...former, message: `${told}: ${stop.message}` };
+  return { ...former, message: `${reported}: ${stop.message}` };
 }
 
 const stopWords = { failures: 'stopped', inconclusive: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;

@@ -100,8 +100,8 @@ function describeRollout(input: EssentialsInput) {
 
 /** Returns the stop of the rollout for the status. If the ledger is lost, the stop is restored from the status (U1). */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
-  const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
-  return { ...told, ...(stage === undefined ? {} : { stage }) };
+  const reported = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
+  return { ...reported, ...(stage === undefined ? {} : { stage }) };
 }
 
 const maxStopLength = 1024;
@@ -135,7 +135,7 @@ export function describeVerdict(
   if (overlap === 'unread' && known?.observedGeneration === observedGeneration) return shown;
   if (!overlap || overlap === 'unread')
     return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
-  const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
-  const change = { status: 'True', reason: reasons.overlapping, message: told, observedGeneration } as const;
+  const reported = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
+  const change = { status: 'True', reason: reasons.overlapping, message: reported, observedGeneration } as const;
   return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };
 }

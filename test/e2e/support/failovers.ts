@@ -10,7 +10,7 @@ import { type Namespace, test } from './cluster.ts';
 import { expectWithinLimits } from './oracles.ts';
 import type { Program } from './program.ts';
 import { oldVersion, targetVersion } from './simulator.ts';
-import { type Latency, SlowWay } from './slow-way.ts';
+import { type Latency, SlowProxy } from './slow-proxy.ts';
 
 interface ReplicaPod {
   readonly pod: string;
@@ -26,7 +26,7 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
     test(`${rounds} rounds of SIGSTOP and SIGCONT`, async ({ tenant, namespace, operator, onTestFinished }) => {
       const replicas: ReplicaPod[] = [];
       for (const pod of ['logfleet-0', 'logfleet-1']) replicas.push({ pod, program: await operator(pod) });
-      const way = await SlowWay.open(
+      const way = await SlowProxy.open(
         new URL(tenant.baseURL),
         replicas.map(({ program }) => program.pid),
       );

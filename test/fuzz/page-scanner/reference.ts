@@ -69,12 +69,12 @@ function judge(text: Buffer): JsonVerdict {
 }
 
 function disagreementOn(verdict: JsonVerdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
-  const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
+  const reported = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
   // The tokenizer reports a number at the end of the text as incomplete, because more digits could follow.
   if (verdict.isJson)
-    return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
+    return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : reported;
   const first = verdict.wrongAt ?? wrongAt;
-  return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
+  return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : reported;
 }
 
 /** Returns the warning and the field descriptions from the beginning of a valid page. */

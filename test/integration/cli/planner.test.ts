@@ -292,15 +292,15 @@ describe('a problem', () => {
 test('shows a rollout as complete unless a late joiner is left', async () => {
   const world = fleet();
   world.start();
-  const told = async () => {
+  const reported = async () => {
     const [outlook] = (await plan(world)).outlooks;
     const lines = renderPlans([outlook as Outlook], { wide: false, width: 100, colour: false });
     return lines.find((line) => line.startsWith('  Rollout:'));
   };
   await world.until(() => world.snapshot().tasks.length > 0, hourMs);
-  expect(await told()).toMatch(/^ {2}Rollout: +1-19\.200-1, which continues$/);
+  expect(await reported()).toMatch(/^ {2}Rollout: +1-19\.200-1, which continues$/);
   expect(await world.until(() => world.ready('fleet')?.reason === 'AllUpdated', hourMs)).toBe(true);
-  expect(await told()).toMatch(/, which is complete$/);
+  expect(await reported()).toMatch(/, which is complete$/);
   world.model.patch({ groups: { late: { count: 1, version: before } } }, world.service.nowMs());
-  expect(await told()).toMatch(/, which continues$/);
+  expect(await reported()).toMatch(/, which continues$/);
 });

@@ -77,8 +77,8 @@ describe('an export', () => {
     });
     world.start();
     const message = () => world.condition('Ready')?.message ?? '';
-    const isTold = () => message().includes('; no page so far describes "srcHost" of spec.output.fields');
-    expect(await world.world.until(isTold, 10 * minuteMs)).toBe(true);
+    const isReported = () => message().includes('; no page so far describes "srcHost" of spec.output.fields');
+    expect(await world.world.until(isReported, 10 * minuteMs)).toBe(true);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(message()).toMatch(
       /no row is missing\. The service does not describe "srcHost" of spec\.output\.fields: check/,

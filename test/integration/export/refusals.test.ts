@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, startMs } from './export-world.ts';
 
@@ -27,10 +27,11 @@ function refusing(status: ExportRefusalStatus, operation?: string, until?: strin
   });
   world.add();
   world.start();
-  const told = recordTold<SearchExportStatus>(world.world.api, 'audit');
+  const reported = recordReports<SearchExportStatus>(world.world.api, 'audit');
   const refused = () => world.world.journal.filter((entry) => entry.status === status).length;
-  const messages = () => new Set(told.statuses.map(({ conditions }) => findCondition(conditions, 'Stalled')?.message));
-  return { world, told, refused, messages };
+  const messages = () =>
+    new Set(reported.statuses.map(({ conditions }) => findCondition(conditions, 'Stalled')?.message));
+  return { world, reported, refused, messages };
 }
 
 const operations = [undefined, 'createJob', 'getJob', 'listMessages'];
@@ -38,20 +39,20 @@ const cases = ([401, 403] as const).flatMap((status) => operations.map((operatio
 
 describe('C1: requests that the service refuses', () => {
   test.each(cases)('with %d for an hour: %s', async (status, operation) => {
-    const { world, told, refused, messages } = refusing(status, operation);
+    const { world, reported, refused, messages } = refusing(status, operation);
     expect(await world.untilReason(reasons[status])).toBe(true);
     await world.world.clock.advance(2 * minuteMs);
     const before = refused();
-    told.statuses.length = 0;
+    reported.statuses.length = 0;
     await world.world.clock.advance(hourMs);
     // In an hour, the operator checks six times whether the service still refuses the requests. The client sends a read
     // twice if it is answered with 401. If a check creates a search job, the status changes when the job starts and
     // when it ends.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
-    expect(told.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);
+    expect(reported.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);
     expect(messages().size).toBeLessThanOrEqual(1);
-    expect(told.verdicts().length).toBeLessThanOrEqual(1);
+    expect(reported.verdicts().length).toBeLessThanOrEqual(1);
     expect(world.reason).toBe(reasons[status]);
   });
 

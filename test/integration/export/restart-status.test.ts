@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, startMs } from './export-world.ts';
 
 /** Searches take half a minute and return at most 200 rows. */
@@ -11,16 +11,16 @@ const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
 
 function record({ world }: ExportWorld) {
-  return recordTold<SearchExportStatus>(world.api, 'audit');
+  return recordReports<SearchExportStatus>(world.api, 'audit');
 }
 
 async function restart(exports: ExportWorld, forMs: number) {
   exports.world.replicas[0]?.kill();
   const before = exports.status;
-  const told = record(exports);
+  const reported = record(exports);
   exports.start();
   await exports.world.clock.advance(forMs);
-  return { before, told };
+  return { before, reported };
 }
 
 const settled: readonly [string, ExportWorldOptions, object][] = [
@@ -41,15 +41,15 @@ describe('H1: after a restart', () => {
     exports.start();
     expect(await exports.untilReason(reason)).toBe(true);
     await exports.world.clock.advance(minuteMs);
-    const { before, told } = await restart(exports, 5 * minuteMs);
+    const { before, reported } = await restart(exports, 5 * minuteMs);
     const times = (status: SearchExportStatus | undefined) =>
       status?.conditions?.map(({ type, status: holds, reason: why, lastTransitionTime }) => [
         ...[type, holds, why, lastTransitionTime],
       ]);
     expect(times(exports.status)).toEqual(expect.arrayContaining(times(before) ?? []));
-    expect(told.verdicts().length).toBeLessThan(2);
+    expect(reported.verdicts().length).toBeLessThan(2);
     expect(exports.status?.completionTime).toBe(before?.completionTime);
-    expect(told.events.filter((event) => event.reason !== 'Outage')).toEqual([]);
+    expect(reported.events.filter((event) => event.reason !== 'Outage')).toEqual([]);
   });
 
   test('DestinationFull stays until an interval is committed', async () => {
@@ -62,8 +62,8 @@ describe('H1: after a restart', () => {
     exports.start();
     expect(await exports.untilReason('DestinationFull')).toBe(true);
     const since = exports.status?.outageStartTime;
-    const { told } = await restart(exports, 20 * minuteMs);
-    expect(told.verdicts()).toEqual(['False/DestinationFull']);
+    const { reported } = await restart(exports, 20 * minuteMs);
+    expect(reported.verdicts()).toEqual(['False/DestinationFull']);
     expect(exports.status?.outageStartTime).toBe(since);
     isFull = false;
     expect(await exports.untilReason('Exported')).toBe(true);
@@ -80,11 +80,11 @@ describe('H1: after a restart', () => {
     exports.world.replicas[0]?.kill();
     await exports.world.clock.advance(3 * hourMs);
     const startedMs = exports.world.clock.now();
-    const { told } = await restart(exports, 2 * minuteMs);
-    const ends = told.statuses
+    const { reported } = await restart(exports, 2 * minuteMs);
+    const ends = reported.statuses
       .slice(1)
       .flatMap(({ estimatedCompletionTime: shown }) => (shown ? [Date.parse(shown)] : []));
-    expect(told.statuses.length).toBeGreaterThan(2);
+    expect(reported.statuses.length).toBeGreaterThan(2);
     for (const shownMs of ends) expect(shownMs).toBeGreaterThan(startedMs + minuteMs);
   });
 
@@ -111,15 +111,15 @@ describe('H1: after a restart', () => {
     const isPartlyCovered = () => (figures(exports.status)?.coveredPercent ?? 0) > 30;
     expect(await exports.world.until(isPartlyCovered, hourMs)).toBe(true);
     await exports.world.until(() => exports.status?.estimatedCompletionTime !== undefined, hourMs);
-    const { before, told } = await restart(exports, 2 * minuteMs);
-    expect(told.statuses.length).toBeGreaterThan(1);
+    const { before, reported } = await restart(exports, 2 * minuteMs);
+    expect(reported.statuses.length).toBeGreaterThan(1);
     for (const member of ['coveredPercent', 'rowsWritten', 'bytesWritten', 'intervalsDone', 'bytesScanned'] as const) {
-      const values = [before, ...told.statuses].map((status) => figures(status)?.[member] ?? -1);
+      const values = [before, ...reported.statuses].map((status) => figures(status)?.[member] ?? -1);
       expect(values, member).toEqual(values.toSorted((left, right) => left - right));
     }
-    expect(told.statuses.every((status) => status.estimatedCompletionTime !== undefined)).toBe(true);
-    expect(told.verdicts()).toEqual(['False/Exporting']);
-    expect(told.events).toEqual([]);
+    expect(reported.statuses.every((status) => status.estimatedCompletionTime !== undefined)).toBe(true);
+    expect(reported.verdicts()).toEqual(['False/Exporting']);
+    expect(reported.events).toEqual([]);
   });
 });
 
@@ -131,10 +131,10 @@ describe('H2: a destination that is full', () => {
     };
     exports.add();
     exports.start();
-    const told = record(exports);
+    const reported = record(exports);
     expect(await exports.untilReason('DestinationFull')).toBe(true);
     await exports.world.clock.advance(5_000);
-    expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'DestinationFull' });
+    expect(reported.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'DestinationFull' });
     await exports.world.clock.advance(11 * minuteMs);
     expect(exports.reason).toBe('DestinationFull');
     expect(findCondition(exports.status?.conditions, 'Outage')?.status).toBe('True');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { before, canary, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 type PolicyStatus = CollectorVersionPolicyStatus;
@@ -44,7 +44,7 @@ describe('H3: a rollout that failures stopped', () => {
       stages: [{ name: 'all', maxFailures: 3, soakDuration: '0s' }],
       spec: { ...spec, failurePolicy: undefined },
     });
-    const told = recordTold<PolicyStatus>(world.api, 'production');
+    const reported = recordReports<PolicyStatus>(world.api, 'production');
     world.start();
     expect(await untilReason('RolloutStopped')).toBe(true);
     const atStop = failuresIn(world.ready('production')?.message);
@@ -56,7 +56,7 @@ describe('H3: a rollout that failures stopped', () => {
     expect(failuresIn(message)).toBe(atStop);
     expect(failuresIn(stopped?.message)).toBe(atStop);
     expect(status()?.rollout?.stopped).toEqual(stopped);
-    for (const one of told.statuses.filter(({ rollout }) => rollout?.stopped)) {
+    for (const one of reported.statuses.filter(({ rollout }) => rollout?.stopped)) {
       const ready = one.conditions?.find(({ type }) => type === 'Ready');
       expect(presentIn(ready?.message)).toBe(one.stages?.[0]?.failedAttempts);
     }
@@ -73,13 +73,13 @@ describe('H3: a rollout that failures stopped', () => {
     expect(await untilReason('RolloutStopped')).toBe(true);
     const stopped = status()?.rollout?.stopped;
     await world.clock.advance(hourMs);
-    const told = world.ready('production')?.message;
+    const reported = world.ready('production')?.message;
     patch({ spec: { selector: { matchNames: ['none'] } } });
     expect(await untilReason('NoCollectorsMatched')).toBe(true);
     patch({ spec: { selector: { matchNames: null } } });
     expect(await untilReason('RolloutStopped')).toBe(true);
-    expect(presentIn(told)).toBeGreaterThan(0);
-    expect(presentIn(world.ready('production')?.message)).toBe(presentIn(told));
+    expect(presentIn(reported)).toBeGreaterThan(0);
+    expect(presentIn(world.ready('production')?.message)).toBe(presentIn(reported));
     expect(status()?.rollout?.stopped).toEqual(stopped);
   });
 
@@ -105,13 +105,13 @@ describe('H3: while no upgrade starts', () => {
       spec: { strategy: { maxInProgress: 1000, order: 'Name' } },
       scenario: { upgrade: { duration: '30m' } },
     });
-    const told = recordTold<PolicyStatus>(world.api, 'production');
+    const reported = recordReports<PolicyStatus>(world.api, 'production');
     world.start();
     expect(await world.until(() => tasks().length >= 25, hourMs)).toBe(true);
     patch({ spec: { paused: true } });
     await world.clock.advance(minuteMs);
     const sent = tasks().length;
-    const paused = told.statuses.filter(({ summary }) => summary?.state === 'Paused');
+    const paused = reported.statuses.filter(({ summary }) => summary?.state === 'Paused');
     expect(paused.length).toBeGreaterThan(0);
     for (const { conditions, collectors } of paused) {
       const message = conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
@@ -133,11 +133,11 @@ describe('H3: versions and counts agree', () => {
       spec: { strategy: { maxInProgress: 4, order: 'Name' } },
       scenario: { upgrade: { duration: '20s..4m' }, ...(scenario as object) },
     });
-    const told = recordTold<PolicyStatus>(world.api, 'production');
+    const reported = recordReports<PolicyStatus>(world.api, 'production');
     world.start();
     expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
     await world.clock.advance(minuteMs);
-    const counted = told.statuses.filter(({ collectors }) => collectors !== undefined);
+    const counted = reported.statuses.filter(({ collectors }) => collectors !== undefined);
     expect(counted.length).toBeGreaterThan(5);
     for (const { collectors, versions, summary } of counted) {
       const there = versions?.find(({ version }) => version === target)?.count ?? 0;
@@ -163,13 +163,13 @@ describe('H3: versions and counts agree with the target version after an edit an
     world.replicas[0]?.kill();
     const version = isUnknown ? '19.999-9' : middle;
     patch({ spec: { target: { version }, allowDowngrade: true } });
-    const told = recordTold<PolicyStatus>(world.api, 'production');
+    const reported = recordReports<PolicyStatus>(world.api, 'production');
     world.start();
     await world.clock.advance(hourMs);
     if (!isUnknown) expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
     await world.clock.advance(minuteMs);
-    expect(told.statuses.length).toBeGreaterThan(1);
-    for (const { targetVersion, collectors, versions, summary } of told.statuses) {
+    expect(reported.statuses.length).toBeGreaterThan(1);
+    for (const { targetVersion, collectors, versions, summary } of reported.statuses) {
       const there = versions?.find((one) => one.version === targetVersion)?.count ?? 0;
       expect({ there, summary: summary?.updated }).toEqual({ there: collectors?.updated, summary: `${there}/30` });
     }

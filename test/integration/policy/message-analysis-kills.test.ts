@@ -60,8 +60,8 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
     expect(await world.world.until(() => part.begins(world), 5 * hourMs)).toBe(true);
     return { world, replica };
   };
-  const end = async (world: Analyzed, told: string) => {
-    expect(await world.world.until(() => part.ends(world), 5 * hourMs), told).toBe(true);
+  const end = async (world: Analyzed, reported: string) => {
+    expect(await world.world.until(() => part.ends(world), 5 * hourMs), reported).toBe(true);
     part.check(world);
   };
 

@@ -5,7 +5,7 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { describeHealth } from '../../../src/controller/health.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { staged } from './staged-world.ts';
 
 /** Starts an operator and an outage of the service. The outage lasts from 20 minutes after the start until `until`. */
@@ -13,19 +13,19 @@ function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();
   fleet.world.start({ metrics });
-  const told = recordTold<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
+  const reported = recordReports<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
   const outage = () => findCondition(fleet.status()?.conditions, 'Outage');
   const reason = () => fleet.world.ready('production')?.reason;
-  return { ...fleet, metrics, told, outage, reason };
+  return { ...fleet, metrics, reported, outage, reason };
 }
 
 describe('H2: a service that does not answer', () => {
   test('is a Warning Event at once, and a condition ten minutes later', async () => {
-    const { world, told, outage, reason, status } = withOutage('2h');
+    const { world, reported, outage, reason, status } = withOutage('2h');
     expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
     const beganMs = world.clock.now();
     await world.clock.advance(1_000);
-    expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'ServiceUnreachable' });
+    expect(reported.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'ServiceUnreachable' });
     expect(Date.parse(status()?.outageStartTime ?? '')).toBeGreaterThan(beganMs - 2_000);
     await world.clock.advance(9 * minuteMs);
     expect(outage()).toBeUndefined();
@@ -33,7 +33,7 @@ describe('H2: a service that does not answer', () => {
     expect(outage()).toMatchObject({ status: 'True', reason: 'ServiceUnreachable' });
     expect(findCondition(status()?.conditions, 'Reconciling')?.status).toBe('True');
     expect(findCondition(status()?.conditions, 'Stalled')).toBeUndefined();
-    expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'Outage' });
+    expect(reported.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'Outage' });
   });
 
   test('ends the outage when it answers', async () => {
@@ -45,10 +45,10 @@ describe('H2: a service that does not answer', () => {
   });
 
   test('that answers within ten minutes causes no condition', async () => {
-    const { world, told, reason } = withOutage('28m');
+    const { world, reported, reason } = withOutage('28m');
     expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
     await world.clock.advance(hourMs);
-    expect(told.events.filter(({ type }) => type === 'Warning').map((one) => one.reason)).toEqual([
+    expect(reported.events.filter(({ type }) => type === 'Warning').map((one) => one.reason)).toEqual([
       'ServiceUnreachable',
     ]);
   });
@@ -102,7 +102,7 @@ describe('H2: a service that fails only some requests', () => {
     });
     const { world, status } = fleet;
     world.start();
-    const told = recordTold<CollectorVersionPolicyStatus>(world.api, 'production');
+    const reported = recordReports<CollectorVersionPolicyStatus>(world.api, 'production');
     const outage = () => findCondition(status()?.conditions, 'Outage');
     expect(await world.until(() => status()?.outageStartTime !== undefined, 10 * minuteMs)).toBe(true);
     const sinceMs = Date.parse(status()?.outageStartTime ?? '');
@@ -110,9 +110,9 @@ describe('H2: a service that fails only some requests', () => {
     expect(outage()?.status).toBe('True');
     await world.clock.advance(8 * minuteMs);
     expect(outage()?.status).toBe('True');
-    const starts = told.statuses.map(({ outageStartTime }) => outageStartTime);
+    const starts = reported.statuses.map(({ outageStartTime }) => outageStartTime);
     expect(new Set(starts.slice(starts.findIndex((start) => start !== undefined))).size).toBe(1);
-    expect(told.events.filter(({ reason }) => reason === 'Outage')).toHaveLength(1);
+    expect(reported.events.filter(({ reason }) => reason === 'Outage')).toHaveLength(1);
     await world.clock.advance(20 * minuteMs);
     expect([outage(), status()?.outageStartTime]).toEqual([undefined, undefined]);
   });
@@ -136,9 +136,9 @@ describe('H2: a service that fails only some requests', () => {
     const fault = { kind: 'status', status: 503, probability: 0.1 };
     const fleet = staged({ stages: [], scenario: { upgrade: { duration: '3m' }, faults: { rare: fault as never } } });
     fleet.world.start();
-    const told = recordTold<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
+    const reported = recordReports<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
     expect(await fleet.untilReason('AllUpdated')).toBe(true);
-    expect(told.events.filter(({ reason }) => reason === 'Outage')).toEqual([]);
+    expect(reported.events.filter(({ reason }) => reason === 'Outage')).toEqual([]);
   });
 });
 

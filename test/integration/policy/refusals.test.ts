@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { secretsPath } from '../../support/world.ts';
 import { staged } from './staged-world.ts';
 
@@ -27,10 +27,11 @@ function refusing(status: RefusalStatus, operation?: string, until?: string) {
     scenario: { upgrade: { duration: operation === 'getTask' ? '33m' : '3m' }, faults: { refusal: fault as never } },
   });
   fleet.world.start();
-  const told = recordTold<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
+  const reported = recordReports<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
   const refused = () => fleet.world.journal.filter((entry) => entry.status === status).length;
-  const messages = () => new Set(told.statuses.map(({ conditions }) => findCondition(conditions, 'Stalled')?.message));
-  return { ...fleet, told, refused, messages };
+  const messages = () =>
+    new Set(reported.statuses.map(({ conditions }) => findCondition(conditions, 'Stalled')?.message));
+  return { ...fleet, reported, refused, messages };
 }
 
 const operations = [undefined, 'createTask', 'getTask', 'listCollectors', 'listBuilds'];
@@ -38,10 +39,10 @@ const cases = ([401, 403] as const).flatMap((status) => operations.map((operatio
 
 describe('U11: requests that the service refuses', () => {
   test.each(cases)('with %d for an hour: %s', async (status, operation) => {
-    const { world, told, refused, messages, untilReason } = refusing(status, operation);
+    const { world, reported, refused, messages, untilReason } = refusing(status, operation);
     expect(await untilReason(reasons[status])).toBe(true);
-    const [before, verdicts] = [refused(), told.verdicts().length];
-    told.statuses.length = 0;
+    const [before, verdicts] = [refused(), reported.verdicts().length];
+    reported.statuses.length = 0;
     // In the case `getTask`, only half an hour passes. Later, the operator knows the usual duration of an upgrade and
     // reads no more task statuses.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
@@ -51,8 +52,10 @@ describe('U11: requests that the service refuses', () => {
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
     // Only the number of running upgrades may change in the status, when an upgrade ends or when a retry starts one.
-    expect(told.statuses.length).toBeLessThanOrEqual(operation === 'createTask' || operation === 'getTask' ? 20 : 1);
-    expect(told.verdicts().length).toBeLessThanOrEqual(1);
+    expect(reported.statuses.length).toBeLessThanOrEqual(
+      operation === 'createTask' || operation === 'getTask' ? 20 : 1,
+    );
+    expect(reported.verdicts().length).toBeLessThanOrEqual(1);
     expect(verdicts).toBeLessThanOrEqual(3);
     expect(world.ready('production')?.reason).toBe(reasons[status]);
   });

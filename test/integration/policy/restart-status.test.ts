@@ -4,7 +4,7 @@ import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { secretsPath } from '../../support/world.ts';
 import { canary, middle, rest, staged } from './staged-world.ts';
 
@@ -15,7 +15,7 @@ type RestartSetting = NonNullable<Parameters<typeof staged>[0]>;
 type Staged = ReturnType<typeof staged>;
 
 function record({ world }: Staged, name = 'production') {
-  return recordTold<CollectorVersionPolicyStatus>(world.api, name);
+  return recordReports<CollectorVersionPolicyStatus>(world.api, name);
 }
 
 /** Starts a policy with 10 collectors. Resolves when the policy's status has shown this reason for a minute. */
@@ -30,10 +30,10 @@ async function reached(reason: string, setting: RestartSetting = {}): Promise<St
 async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   fleet.world.replicas[0]?.kill();
   const before = fleet.status();
-  const told = record(fleet);
+  const reported = record(fleet);
   fleet.world.start();
   await fleet.world.clock.advance(forMs);
-  return { before, told };
+  return { before, reported };
 }
 
 const finished: readonly [string, RestartSetting][] = [
@@ -52,36 +52,36 @@ const finished: readonly [string, RestartSetting][] = [
 describe('H1: after a restart', () => {
   test.each(finished)('%s stays with its times and figures, without an Event', async (reason, setting) => {
     const fleet = await reached(reason, setting);
-    const { before, told } = await restart(fleet);
-    expect(told.verdicts().length).toBeLessThan(2);
+    const { before, reported } = await restart(fleet);
+    expect(reported.verdicts().length).toBeLessThan(2);
     expect(fleet.status()?.conditions).toEqual(before?.conditions);
     expect(fleet.status()?.collectors).toEqual(before?.collectors);
-    expect(told.events).toEqual([]);
+    expect(reported.events).toEqual([]);
   });
 
   test('the figures of a running rollout never decrease', async () => {
     const fleet = staged({ count: 30, spec: { strategy: { maxInProgress: 2, order: 'Name' } } });
     fleet.world.start();
     expect(await fleet.world.until(() => (fleet.status()?.collectors?.updated ?? 0) >= 6, hourMs)).toBe(true);
-    const { before, told } = await restart(fleet);
-    const updated = told.statuses.map(({ collectors }) => collectors?.updated ?? -1);
+    const { before, reported } = await restart(fleet);
+    const updated = reported.statuses.map(({ collectors }) => collectors?.updated ?? -1);
     expect(updated.length).toBeGreaterThan(2);
     expect(updated).toEqual(updated.toSorted((left, right) => left - right));
     expect(updated[0]).toBeGreaterThanOrEqual(before?.collectors?.updated ?? Infinity);
-    expect(told.verdicts()).toEqual(['False/RollingOut']);
-    expect(told.statuses.every(({ rollout }) => rollout?.estimatedCompletionTime !== undefined)).toBe(true);
+    expect(reported.verdicts()).toEqual(['False/RollingOut']);
+    expect(reported.statuses.every(({ rollout }) => rollout?.estimatedCompletionTime !== undefined)).toBe(true);
     expect(fleet.status()?.conditions?.[0]?.lastTransitionTime).toBe(before?.conditions?.[0]?.lastTransitionTime);
-    expect(told.events).toEqual([]);
+    expect(reported.events).toEqual([]);
   });
 
   test('an edited policy is evaluated again', async () => {
     const fleet = await reached('AllUpdated');
     fleet.world.replicas[0]?.kill();
     fleet.patch({ spec: { strategy: { maxInProgress: 1 } } });
-    const told = record(fleet);
+    const reported = record(fleet);
     fleet.world.start();
     await fleet.world.clock.advance(minuteMs);
-    expect(told.verdicts()).toEqual(['False/Progressing', 'True/AllUpdated']);
+    expect(reported.verdicts()).toEqual(['False/Progressing', 'True/AllUpdated']);
   });
 
   test('an unreachable service is reported with the first request', async () => {
@@ -90,10 +90,10 @@ describe('H1: after a restart', () => {
     });
     fleet.world.replicas[0]?.kill();
     await fleet.world.clock.advance(20 * minuteMs);
-    const { told } = await restart(fleet);
-    expect(told.verdicts()).toEqual(['False/ServiceUnavailable']);
-    expect(told.statuses.every(({ collectors }) => collectors?.updated === 10)).toBe(true);
-    expect(told.events).toMatchObject([{ type: 'Warning', reason: 'ServiceUnavailable' }]);
+    const { reported } = await restart(fleet);
+    expect(reported.verdicts()).toEqual(['False/ServiceUnavailable']);
+    expect(reported.statuses.every(({ collectors }) => collectors?.updated === 10)).toBe(true);
+    expect(reported.events).toMatchObject([{ type: 'Warning', reason: 'ServiceUnavailable' }]);
   });
 });
 
@@ -105,39 +105,39 @@ describe('H1: the status stays until new evidence contradicts it', () => {
     expect(await fleet.untilReason('AllUpdated')).toBe(true);
     await fleet.world.clock.advance(minuteMs);
     const before = fleet.status();
-    const told = record(fleet);
+    const reported = record(fleet);
     fleet.world.replicas.find(({ host }) => host.leadership.isLeader())?.kill();
     await fleet.world.clock.advance(5 * minuteMs);
-    expect(told.verdicts().length).toBeLessThan(2);
+    expect(reported.verdicts().length).toBeLessThan(2);
     expect(fleet.status()?.conditions).toEqual(before?.conditions);
-    expect(told.events).toEqual([]);
+    expect(reported.events).toEqual([]);
   });
 
   test('when the process is asked to end', async () => {
     const fleet = await reached('Soaking', { stages: [{ ...canary, soakDuration: '4h' }, rest] });
     const before = fleet.status();
-    const told = record(fleet);
+    const reported = record(fleet);
     const ended = fleet.world.replicas[0]?.stop();
     await fleet.world.clock.advance(minuteMs);
     await ended;
     fleet.world.start();
     await fleet.world.clock.advance(minuteMs);
     expect(fleet.status()?.conditions).toEqual(before?.conditions);
-    expect(told.verdicts().length).toBeLessThan(2);
-    expect(told.events).toEqual([]);
+    expect(reported.verdicts().length).toBeLessThan(2);
+    expect(reported.events).toEqual([]);
   });
 
   test('when an access key is replaced', async () => {
     const fleet = await reached('AllUpdated');
     const before = fleet.status();
-    const told = record(fleet);
+    const reported = record(fleet);
     fleet.world.api.patch(`${secretsPath}/log-service`, {
       data: { requestsPerSecond: Buffer.from('3').toString('base64') },
     });
     await fleet.world.clock.advance(20 * minuteMs);
-    expect(told.verdicts().length).toBeLessThan(2);
+    expect(reported.verdicts().length).toBeLessThan(2);
     expect(fleet.status()?.conditions).toEqual(before?.conditions);
-    expect(told.events).toEqual([]);
+    expect(reported.events).toEqual([]);
   });
 
   test('while policies with precedence have not claimed their collectors yet', async () => {
@@ -150,11 +150,11 @@ describe('H1: the status stays until new evidence contradicts it', () => {
     const before = fleet.status();
     expect(before?.collectors?.foreign).toBeGreaterThan(0);
     const others = record(fleet, 'first');
-    const { told } = await restart(fleet);
+    const { reported } = await restart(fleet);
     const { conditions, collectors, summary } = before ?? {};
-    for (const status of told.statuses) expect(status).toMatchObject({ conditions, collectors, summary });
+    for (const status of reported.statuses) expect(status).toMatchObject({ conditions, collectors, summary });
     expect(others.verdicts().length).toBeLessThan(2);
-    expect([...told.events, ...others.events]).toEqual([]);
+    expect([...reported.events, ...others.events]).toEqual([]);
   });
 
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
@@ -232,11 +232,11 @@ describe('an Event about a change of the status', () => {
       const isWanted = subresource === 'status' && JSON.stringify(body).includes('AwaitingApproval');
       return isWanted && lost++ === 0 ? { kind: 'reset', when: 'after' } : undefined;
     };
-    const told = recordTold<CollectorVersionPolicyStatus>(world.api, 'production');
+    const reported = recordReports<CollectorVersionPolicyStatus>(world.api, 'production');
     world.start();
     expect(await untilReason('AwaitingApproval')).toBe(true);
     await world.clock.advance(10 * minuteMs);
     expect(lost).toBeGreaterThan(0);
-    expect(told.events.filter(({ reason }) => reason === 'AwaitingApproval')).toHaveLength(1);
+    expect(reported.events.filter(({ reason }) => reason === 'AwaitingApproval')).toHaveLength(1);
   });
 });

@@ -45,7 +45,7 @@ function fleet({ groups, spec = {} }: RestoredFleetSetting = {}) {
       for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);
       return {
         true: Object.fromEntries([...found].sort()),
-        told: Object.fromEntries((status()?.versions ?? []).map(({ version, count }) => [version, count]).sort()),
+        reported: Object.fromEntries((status()?.versions ?? []).map(({ version, count }) => [version, count]).sort()),
       };
     },
     patch: (change: object) => world.api.patch(`${policiesPath}/production`, change),
@@ -123,7 +123,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       await world.clock.advance(hourMs);
       expect(tasks()).toHaveLength(count);
       expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
-      expect(versions().told).toEqual(versions().true);
+      expect(versions().reported).toEqual(versions().true);
 
       world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
       const { id } = status()?.rollout ?? {};
@@ -133,7 +133,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);
-      expect(versions()).toEqual({ true: { [target]: 12 }, told: { [target]: 12 } });
+      expect(versions()).toEqual({ true: { [target]: 12 }, reported: { [target]: 12 } });
     },
   );
 
@@ -182,7 +182,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     restore(one, how, () => restored(backup));
     expect(await untilReason('AllUpdated', 6 * hourMs)).toBe(true);
     expect(new Set(perCollector(tasks(), target).values())).toEqual(new Set([1]));
-    expect(versions()).toEqual({ true: { [target]: 40 }, told: { [target]: 40 } });
+    expect(versions()).toEqual({ true: { [target]: 40 }, reported: { [target]: 40 } });
   });
 
   test.each(extents)('of %s tries a failed collector at most once more', async (_, restored) => {
@@ -200,7 +200,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(await untilReason('CollectorsFailed')).toBe(true);
     await world.clock.advance(3 * hourMs);
     expect(Math.max(...perCollector(tasks(), target).values())).toBeLessThanOrEqual(2);
-    expect(versions().told).toEqual(versions().true);
+    expect(versions().reported).toEqual(versions().true);
   });
 
   test('of the ledgers alone begins a soak that started since the backup again', async () => {

@@ -392,13 +392,13 @@ describe('rollback', () => {
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
     one.change({ builds: [before, middle, newest] });
-    const told = new Set<string | undefined>();
+    const reported = new Set<string | undefined>();
     const isBack = () => {
-      told.add(one.world.ready('production')?.reason);
+      reported.add(one.world.ready('production')?.reason);
       return one.at(before) === 8;
     };
     expect(await one.world.until(isBack, 6 * hourMs)).toBe(true);
-    expect([...told]).toEqual(['RollingBack']);
+    expect([...reported]).toEqual(['RollingBack']);
     expect(await one.untilReason('RolledBack', hourMs)).toBe(true);
     await one.world.clock.advance(2 * hourMs);
     expect(one.world.ready('production')?.reason).toBe('RolledBack');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { recordTold } from '../../support/told.ts';
+import { recordReports } from '../../support/reports.ts';
 import { every, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
@@ -222,7 +222,7 @@ describe('a schedule', () => {
   test('stays ready while each due run is created and exported', async () => {
     const world = new ScheduleWorld({ messages });
     world.add();
-    const { verdicts } = recordTold(world.world.api, 'hourly');
+    const { verdicts } = recordReports(world.world.api, 'hourly');
     world.start();
     await world.world.clock.advance(5.5 * hourMs);
     expect(world.records()).toHaveLength(5);
@@ -256,7 +256,7 @@ describe('a schedule', () => {
   test('reports a failed run and its recovery as Events', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
     world.add({}, { activeDeadlineSeconds: 1 });
-    const { events } = recordTold(world.world.api, 'hourly');
+    const { events } = recordReports(world.world.api, 'hourly');
     world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
     // A message that is repeated within ten minutes produces no second Event.

@@ -10,9 +10,9 @@ import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord, StoredRecord } from './record.ts';
 
 export function digestViolations(history: ExportHistoryRecord): string[] {
-  const { plan, definition, store, records, told } = history;
+  const { plan, definition, store, records, reported } = history;
   const content = store.objects.get(definition.layout.manifest);
-  if (!content || !definition.isSplittable || plan.aggregation || !told.every(({ isComplete }) => isComplete))
+  if (!content || !definition.isSplittable || plan.aggregation || !reported.every(({ isComplete }) => isComplete))
     return [];
   const { proof, intervals } = manifestKind.decode(definition.layout.manifest, content);
   const digests = history.searches.filter(({ query }) => query?.includes('timeslice') && query.includes('sum(_size)'));

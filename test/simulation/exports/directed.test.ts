@@ -1,12 +1,12 @@
 /** Tests the simulated exports of `directed-plans.ts`. Each of them triggers one special case. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
-import { exportProgram, violationsTold } from '../replay.ts';
+import { exportProgram, violationsReported } from '../replay.ts';
 import { directionNames } from './directed-plans.ts';
 
 const perKind = 1;
 
 test.each(directionNames)('%s', { timeout: 600_000 }, async (directions) => {
   const violated = await exportPool.run({ seeds: countFrom(1, perKind), directions });
-  expect(violated.map((reply) => violationsTold(exportProgram, reply, directions))).toEqual([]);
+  expect(violated.map((reply) => violationsReported(exportProgram, reply, directions))).toEqual([]);
 });

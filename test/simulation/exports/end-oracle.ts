@@ -2,7 +2,6 @@
  * Checks that a simulated export ended as complete, or failed for a true reason, and left no files or search jobs
  * behind (E3, E15).
  */
-
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
 import { manifestKind } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
@@ -11,17 +10,17 @@ import type { ExportHistoryRecord } from './record.ts';
 import { verdictsOf } from './stored-verdicts.ts';
 
 export function endViolations(record: ExportHistoryRecord): string[] {
-  const { told, completeAtMs } = record;
+  const { reported, completeAtMs } = record;
   const found = leftovers(record);
   if (completeAtMs === undefined) {
-    return [...found, `end: the export does not end: ${told.map(({ text }) => text).join('; ')}`];
+    return [...found, `end: the export does not end: ${reported.map(({ text }) => text).join('; ')}`];
   }
   const reasons = lastingReasons(record);
-  for (const { reason, message } of told.flatMap(({ unproven }) => unproven)) {
+  for (const { reason, message } of reported.flatMap(({ unproven }) => unproven)) {
     if (!reasons.has(reason)) found.push(`end: incomplete for ${reason}, which is not possible here: ${message}`);
   }
   found.push(...flagViolations(record, reasons));
-  if (!told.every(({ isComplete }) => isComplete)) return found;
+  if (!reported.every(({ isComplete }) => isComplete)) return found;
   return [...found, ...manifestViolations(record)];
 }
 
@@ -69,9 +68,9 @@ function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
-function leftovers({ definition, store, counters, told }: ExportHistoryRecord): string[] {
+function leftovers({ definition, store, counters, reported }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  const isOver = told.every(({ isComplete }) => isComplete);
+  const isOver = reported.every(({ isComplete }) => isComplete);
   for (const { name } of store.uploads) if (isOver) found.push(`E15: an unfinished upload of ${name} remains`);
   if (counters.jobsActive > 0) found.push(`end: ${counters.jobsActive} search jobs remain`);
   const { layout } = definition;

@@ -23,8 +23,8 @@ import { packBy } from './packing.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 import type { Seat } from './planned-actions.ts';
 import type { ExportHistoryRecord, StoredRecord } from './record.ts';
+import { SingleReportService } from './single-report-service.ts';
 import { voidedOf } from './stored-verdicts.ts';
-import { TellingService } from './telling-service.ts';
 
 const longestPackingMs = 300;
 
@@ -74,7 +74,7 @@ export class ExportHistoryWorld {
       ...{ scenario, clock, latencyMs, jitterMs, random: { next: () => chance.between(0, 1) } },
       logData: () => data,
       service: (model, _, network) =>
-        new TellingService({ model, clock, network, data, chance, note: (what) => this.note(what) }),
+        new SingleReportService({ model, clock, network, data, chance, note: (what) => this.note(what) }),
     });
     this.#world.onRequest = (entry) => this.#noteRequest(entry);
     this.definition = exportOf(plan);
@@ -217,7 +217,7 @@ export class ExportHistoryWorld {
       starts: this.#starts,
       unheardCalls: this.#unheardCalls,
       completeAtMs,
-      told: this.processes.flatMap(({ told }) => told ?? []),
+      reported: this.processes.flatMap(({ reported }) => reported ?? []),
       statuses: this.#resource?.statuses ?? [],
       endMs: this.clock.monotonic(),
     };

@@ -1,5 +1,4 @@
 /** A simulated process of an export. Requests that it has sent take effect even after it is frozen or killed. */
-
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../../src/base/log.ts';
@@ -23,7 +22,7 @@ import { ProcessClock, ProcessGate } from '../../support/process-gate.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { serviceOrigin } from '../../support/service-world.ts';
 import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
-import type { HistoryProcess, ToldState } from './history-process.ts';
+import type { HistoryProcess, ReportedState } from './history-process.ts';
 import type { Seat } from './planned-actions.ts';
 
 export interface ExportProcessOptions {
@@ -83,7 +82,7 @@ export class ExportProcess implements HistoryProcess {
     return this.#gate.state === 'running';
   }
 
-  get told(): ToldState | undefined {
+  get reported(): ReportedState | undefined {
     if (!this.#view) return undefined;
     const { stage, waitsFor, unproven, lastError, messages } = this.#view;
     return {

@@ -9,7 +9,7 @@ import { serviceOrigin } from '../../support/service-world.ts';
 import { exportDefaults, exportsPath, secretManifest, secretsPath } from '../../support/world.ts';
 import { ApiFaults } from '../api-faults.ts';
 import type { Chance } from '../chance.ts';
-import type { ToldState } from './history-process.ts';
+import type { ReportedState } from './history-process.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 
 export interface ExportStatusRecord {
@@ -61,7 +61,7 @@ export class ExportResource {
     });
   }
 
-  get told(): ToldState | undefined {
+  get reported(): ReportedState | undefined {
     const { status } = this.#resource;
     if (!status) return undefined;
     const isComplete = findCondition(status.conditions, 'Complete') !== undefined;

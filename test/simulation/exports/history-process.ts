@@ -5,7 +5,7 @@ export interface HistoryProcess {
   readonly name: string;
   readonly seat: Seat;
   readonly running: boolean;
-  readonly told: ToldState | undefined;
+  readonly reported: ReportedState | undefined;
   start(): void;
   /** Notifies the process that the spec has changed. If `isToTryAgain` is true, the user also requests a retry. */
   tell(isToTryAgain: boolean): void;
@@ -16,7 +16,7 @@ export interface HistoryProcess {
   stop(): Promise<void>;
 }
 
-export interface ToldState {
+export interface ReportedState {
   readonly isComplete: boolean;
   readonly isStalled: boolean;
   /** Reason and message of each interval that the status shows as incomplete. */

@@ -52,8 +52,8 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
   while (world.clock.monotonic() < deadlineMs) {
     await world.clock.advance(lookEveryMs);
     const { processes, isWhole } = world;
-    const isWaiting = ({ told }: HistoryProcess) => told?.isStalled;
-    const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
+    const isWaiting = ({ reported }: HistoryProcess) => reported?.isStalled;
+    const areEnded = isWhole && processes.every((process) => process.reported?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
     // The user requests the check again, because a fault may have interrupted the first one.

@@ -109,7 +109,7 @@ export class LiveSearch implements MessageSearch {
   readonly beganAtMs: number;
   /** Time in ms at which the search ended or reached its row limit; undefined before that. */
   endedAtMs: number | undefined;
-  hasTold = false;
+  hasReported = false;
   /** Query of the search job; undefined until a client has received the job's id. */
   query: string | undefined;
   /** Scanned bytes that clients read in the statuses of the search job, with the time of each read. */

@@ -1,5 +1,4 @@
 /** A whole operator in a simulated export, connected to a simulated API server, service and destination. */
-
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -8,7 +7,7 @@ import type { MemoryStore } from '../../support/memory-destination.ts';
 import { SimulatedProcess } from '../../support/simulated-process.ts';
 import type { ExportResource } from './export-resource.ts';
 import { type DestinationObserver, GatedDestination } from './gated-destination.ts';
-import type { HistoryProcess, ToldState } from './history-process.ts';
+import type { HistoryProcess, ReportedState } from './history-process.ts';
 import type { Seat } from './planned-actions.ts';
 
 export interface OperatorProcessOptions {
@@ -56,8 +55,8 @@ export class OperatorProcess implements HistoryProcess {
     return this.#process.running;
   }
 
-  get told(): ToldState | undefined {
-    return this.#resource.told;
+  get reported(): ReportedState | undefined {
+    return this.#resource.reported;
   }
 
   start(): void {

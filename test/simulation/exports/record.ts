@@ -1,12 +1,11 @@
 /** Record of a simulated export, in which the checks look for broken rules. */
-
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import type { ExportStatusRecord } from './export-resource.ts';
-import type { ToldState } from './history-process.ts';
+import type { ReportedState } from './history-process.ts';
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryPlan } from './plan.ts';
 
@@ -36,7 +35,7 @@ export interface ExportHistoryRecord {
   /** Time at which the last process reported the export as complete; undefined if some never did. */
   readonly completeAtMs: number | undefined;
   /** State that each process reported last. */
-  readonly told: readonly ToldState[];
+  readonly reported: readonly ReportedState[];
   readonly statuses: readonly ExportStatusRecord[];
   readonly endMs: number;
 }

@@ -1,13 +1,13 @@
 /** Tests exports in random simulated runs. Despite all faults, the files contain exactly the existing rows. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
-import { exportProgram, violationsTold } from '../replay.ts';
+import { exportProgram, violationsReported } from '../replay.ts';
 import { runHistory } from './history.ts';
 import { planExportHistory } from './plan.ts';
 
 test('twenty random simulations break no rule', { timeout: 600_000 }, async () => {
   const violated = await exportPool.run({ seeds: countFrom(1, 20) });
-  expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
+  expect(violated.map((reply) => violationsReported(exportProgram, reply))).toEqual([]);
 });
 
 // Seeds 10 and 47 simulate whole operators.

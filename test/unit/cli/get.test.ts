@@ -74,27 +74,27 @@ describe('get', () => {
   );
 
   it('reports that no process works on the directory, unless nothing is left to do, and not for documents', async () => {
-    const told = async (shown: MemoryReader, given: Arguments) => {
+    const reported = async (shown: MemoryReader, given: Arguments) => {
       shown.isDirectory = true;
       shown.idleNote = async () => 'Nobody works on this directory: logfleet run .';
       return (await run(shown, given)).stderr;
     };
-    expect(await told(new MemoryReader([production]), { kind: 'cvp' })).toBe(
+    expect(await reported(new MemoryReader([production]), { kind: 'cvp' })).toBe(
       'Nobody works on this directory: logfleet run .\n',
     );
-    expect(await told(new MemoryReader([production]), { kind: 'cvp', options: { output: 'json' } })).toBe('');
+    expect(await reported(new MemoryReader([production]), { kind: 'cvp', options: { output: 'json' } })).toBe('');
     const status = {
       conditions: [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }],
     };
     const complete = sampleExport({ status } as Parameters<typeof sampleExport>[0]);
-    expect(await told(new MemoryReader([complete]), { kind: 'sx' })).toBe('');
+    expect(await reported(new MemoryReader([complete]), { kind: 'sx' })).toBe('');
     const ready = { type: 'Ready', status: 'True', reason: 'AllUpdated', message: '', lastTransitionTime: '' } as const;
     const updated = samplePolicy({ status: { observedGeneration: 3, conditions: [ready] } });
-    expect(await told(new MemoryReader([updated]), { kind: 'cvp' })).toBe('');
+    expect(await reported(new MemoryReader([updated]), { kind: 'cvp' })).toBe('');
     const changed = samplePolicy({ metadata: { generation: 4 }, status: updated.status });
-    expect(await told(new MemoryReader([changed]), { kind: 'cvp' })).toContain('Nobody works on this directory');
+    expect(await reported(new MemoryReader([changed]), { kind: 'cvp' })).toContain('Nobody works on this directory');
     const unseen = sampleExport({ status: undefined });
-    expect(await told(new MemoryReader([unseen]), { kind: 'sx' })).toContain('logfleet verify FOLDER');
+    expect(await reported(new MemoryReader([unseen]), { kind: 'sx' })).toContain('logfleet verify FOLDER');
   });
 
   it('names the searched place and ends with 0 if there are no resources', async () => {
@@ -453,14 +453,14 @@ describe('get --watch', () => {
       const { context, clock, done } = start(reader, given);
       await settle();
       reader.trouble('the API server does not answer');
-      const told = () => (terminal ? shownOn(context.stdout.text).join('\n') : context.stderr.text);
-      expect(told()).toContain('the API server does not answer');
+      const reported = () => (terminal ? shownOn(context.stdout.text).join('\n') : context.stderr.text);
+      expect(reported()).toContain('the API server does not answer');
       await clock.advance(40_000);
       reader.trouble('the API server does not answer');
-      expect(told()).toContain(terminal ? '40s' : 'This has lasted since 2026-');
+      expect(reported()).toContain(terminal ? '40s' : 'This has lasted since 2026-');
       reader.trouble(undefined);
-      expect(told()).toContain(terminal ? 'RollingOut' : 'works again');
-      if (terminal) expect(told()).not.toContain('does not answer');
+      expect(reported()).toContain(terminal ? 'RollingOut' : 'works again');
+      if (terminal) expect(reported()).not.toContain('does not answer');
       context.stop('SIGINT');
       await done;
     },
@@ -477,8 +477,8 @@ describe('get --watch', () => {
       await settle();
       note = 'No process works on it.';
       await clock.advance(5_000);
-      const told = terminal ? shownOn(context.stdout.text).join('\n') : context.stderr.text;
-      expect(told).toContain(note);
+      const reported = terminal ? shownOn(context.stdout.text).join('\n') : context.stderr.text;
+      expect(reported).toContain(note);
       context.stop('SIGINT');
       await done;
     },

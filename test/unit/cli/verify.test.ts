@@ -48,7 +48,7 @@ function write(name: string, content: string | Uint8Array): void {
 async function verify(...args: readonly string[]) {
   const context = { ...recordingContext(), cwd: directory };
   const status = await runProgram(['verify', ...args], context);
-  return { status, said: context.stdout.text, told: context.stderr.text };
+  return { status, said: context.stdout.text, reported: context.stderr.text };
 }
 
 const firstFile = () => join(directory, layout.within(manifest.intervals[0]!.files[0]!.name));
@@ -163,10 +163,10 @@ describe('logfleet verify', () => {
   test('distinguishes an export without a manifest from a folder without exports', async () => {
     unlinkSync(join(directory, layout.manifest));
     const incomplete = await verify('.');
-    expect([incomplete.status, incomplete.told]).toEqual([1, expect.stringContaining('is not complete')]);
+    expect([incomplete.status, incomplete.reported]).toEqual([1, expect.stringContaining('is not complete')]);
     unlinkSync(join(directory, layout.plan));
     const absent = await verify('.');
-    expect([absent.status, absent.told]).toEqual([
+    expect([absent.status, absent.reported]).toEqual([
       2,
       expect.stringContaining('contain no manifest of an export (manifest.json)'),
     ]);
@@ -175,10 +175,10 @@ describe('logfleet verify', () => {
   test('ends with 1 for a damaged manifest', async () => {
     write(layout.manifest, '{"kind":"something else"}');
     const url = pathToFileURL(join(directory, layout.manifest)).href;
-    const told = expect.stringContaining(`logfleet verify: ${url}: manifest.json is damaged`);
-    expect(await verify('.')).toMatchObject({ status: 1, told });
+    const reported = expect.stringContaining(`logfleet verify: ${url}: manifest.json is damaged`);
+    expect(await verify('.')).toMatchObject({ status: 1, reported });
     const document = await verify('.', '-o', 'json');
-    expect(document).toMatchObject({ status: 1, told: '' });
+    expect(document).toMatchObject({ status: 1, reported: '' });
     expect(JSON.parse(document.said)).toEqual({
       ...{ manifest: url, proven: false },
       problem: expect.stringContaining('restore the original export manifest'),
@@ -201,7 +201,7 @@ describe('logfleet verify', () => {
   test('verifies all exports below a folder', async () => {
     cpSync(join(directory, layout.folder), join(directory, 'other'), { recursive: true });
     const all = await verify('.');
-    expect([all.status, all.told]).toEqual([0, '']);
+    expect([all.status, all.reported]).toEqual([0, '']);
     expect(all.said.match(/^Complete: /gm)).toHaveLength(2);
     expect(all.said).toContain(pathToFileURL(join(directory, 'other/manifest.json')).href);
     expect(all.said).toMatch(/\n2 exports: 2 verified, 0 not\.\n$/);
@@ -215,8 +215,8 @@ describe('logfleet verify', () => {
 
   test('continues with the others if one of several exports is not complete', async () => {
     write('other/deep/plan.json', planKind.encode(plan));
-    const { status, said, told } = await verify('.');
-    expect([status, told]).toEqual([1, expect.stringContaining('is not complete')]);
+    const { status, said, reported } = await verify('.');
+    expect([status, reported]).toEqual([1, expect.stringContaining('is not complete')]);
     expect(said).toMatch(/^Complete: 1,000 rows/m);
     const { said: document } = await verify('.', '-o', 'json');
     expect(JSON.parse(document)).toMatchObject({
@@ -234,11 +234,11 @@ describe('logfleet verify', () => {
       const inside = Array(200).fill('a').join('/');
       mkdirSync(join(directory, inside), { recursive: true });
       renameSync(join(directory, layout.folder), join(directory, inside, 'export'));
-      expect(await verify('.')).toMatchObject({ status: 0, told: '' });
+      expect(await verify('.')).toMatchObject({ status: 0, reported: '' });
       rmSync(join(directory, 'a'), { recursive: true });
       expect(await verify('.')).toMatchObject({
         status: 2,
-        told: expect.stringMatching(
+        reported: expect.stringMatching(
           /contain no manifest of an export \(manifest\.json\); these could not be read: .*\(ENAMETOOLONG\)$/m,
         ),
       });
@@ -259,7 +259,7 @@ describe('logfleet verify', () => {
     ['a region for a container', ['https://a.blob.core.windows.net/b', '--region', 'x'], '--region has no effect'],
     ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],
   ])('refuses %s', async (_, args, expected) => {
-    expect(await verify(...args)).toMatchObject({ status: 2, told: expect.stringContaining(expected) });
+    expect(await verify(...args)).toMatchObject({ status: 2, reported: expect.stringContaining(expected) });
   });
 
   test('shows progress on a terminal, and removes it at the end', async () => {

@@ -303,15 +303,15 @@ describe('a controller', () => {
     const later: Result = { delayMs: 60_000, finished: true };
     let result: Result = { delayMs: 1_000, finished: false };
     const world = new ControllerWorld(['a', 'b'], { answer: (name) => (name === 'a' ? result : finished) });
-    let told = false;
+    let reported = false;
     void world.controller.whenFinished().then(() => {
-      told = true;
+      reported = true;
     });
     await settle();
-    expect([world.controller.idle(), told]).toEqual([false, false]);
+    expect([world.controller.idle(), reported]).toEqual([false, false]);
     result = later;
     await world.clock.advance(1_000);
-    expect([world.controller.idle(), told]).toEqual([true, true]);
+    expect([world.controller.idle(), reported]).toEqual([true, true]);
     await world.controller.whenFinished();
   });
 

@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { randomRuns } from '../../support/random-runs.ts';
-import { type ToyDestination, ToyOperator } from './toy-operator.ts';
-import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
+import { type MinimalDestination, MinimalOperator } from './minimal-operator.ts';
+import { countMinimal, type MinimalRow, type MinimalWorld, makeRows, timeOf } from './minimal-service.ts';
 
 /** Maximum number of steps of an export. A test fails if its export needs more. */
 const maxSteps = 20_000;
 
 interface CoveredExport {
-  readonly destination: ToyDestination;
-  readonly operators: readonly ToyOperator[];
+  readonly destination: MinimalDestination;
+  readonly operators: readonly MinimalOperator[];
 }
 
-function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCount: number): CoveredExport {
-  const destination: ToyDestination = new Map();
+function exportAll(world: MinimalWorld, plan: ExportPlan, seed: number, operatorCount: number): CoveredExport {
+  const destination: MinimalDestination = new Map();
   const random = seededRandom(seed);
-  const operators = Array.from({ length: operatorCount }, () => new ToyOperator(world, plan, destination, random));
+  const operators = Array.from({ length: operatorCount }, () => new MinimalOperator(world, plan, destination, random));
   for (let steps = 0; steps < maxSteps; steps++) {
     const operator = operators[Math.floor(random.next() * operators.length)];
     if (!operator?.step()) return { destination, operators };
@@ -25,10 +25,10 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
   throw new Error('the export does not end');
 }
 
-const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
+const name = ({ bytes }: MinimalRow) => Buffer.from(bytes).toString();
 
-function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: CoveredExport): string[] {
-  const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
+function complaints(world: MinimalWorld, plan: ExportPlan, { destination, operators }: CoveredExport): string[] {
+  const { coverage, isCovered } = (operators[0] as MinimalOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];
   let fromMs = plan.boundariesMs[0] ?? 0;
   for (const record of coverage.intervals) {
@@ -41,7 +41,7 @@ function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators 
     if (rows.some((row) => !there.has(name(row)))) found.push(`a foreign row in ${JSON.stringify(record)}`);
     if (rows.length !== record.written) found.push(`other rows than counted in ${JSON.stringify(record)}`);
     const isDense = record.incomplete?.reason === 'MillisecondTooDense';
-    const isRightly = isDense && record.toMs - record.fromMs === 1 && countToy(world, record) > world.limit;
+    const isRightly = isDense && record.toMs - record.fromMs === 1 && countMinimal(world, record) > world.limit;
     if (isDense ? !isRightly : rows.length < corpus.length) found.push(`rows missing in ${JSON.stringify(record)}`);
   }
   if (fromMs !== plan.boundariesMs.at(-1)) found.push(`nothing from ${fromMs} on`);
@@ -76,7 +76,7 @@ describe('an export has every row of its range once', () => {
     );
   });
 
-  const world = (rows: readonly ToyRow[], more: Partial<ToyWorld>): ToyWorld => {
+  const world = (rows: readonly MinimalRow[], more: Partial<MinimalWorld>): MinimalWorld => {
     const usual = { byReceiptTime: false, cutKinds: ['forcePaused' as const], hasInclusiveEnds: false };
     return { rows, limit: 10, hasHistogram: false, trouble: 0, ...usual, ...more };
   };

@@ -17,7 +17,7 @@ function world(count = 0, version: string = first) {
   const clock = new VirtualClock();
   const service = new FakeUpgradeService(clock);
   service.collectors = fleet(1, count, version);
-  const state = { active: true, targeted: new Set<string>([last]), told: 0 };
+  const state = { active: true, targeted: new Set<string>([last]), reported: 0 };
   const listing = new FleetListing({
     service,
     clock,
@@ -27,7 +27,7 @@ function world(count = 0, version: string = first) {
   });
   const attend = (user: string, onNews: () => void, more: Partial<ListingUser> = {}) =>
     listing.attend(user, { secret: 'logging/log-service', resyncMs: dayMs, onNews, ...more });
-  attend('first', () => state.told++);
+  attend('first', () => state.reported++);
   const swept = async (afterMs = clock.monotonic()) => {
     listing.requestSweep(afterMs);
     await clock.advance(5_000);
@@ -102,13 +102,13 @@ describe('a sweep', () => {
     let heard = 0;
     attend('second', () => heard++);
     await swept(0);
-    expect(heard).toBe(state.told);
+    expect(heard).toBe(state.reported);
     expect(heard).toBeGreaterThan(0);
     listing.leave('second');
     const before = heard;
     await swept();
     expect(heard).toBe(before);
-    expect(state.told).toBeGreaterThan(before);
+    expect(state.reported).toBeGreaterThan(before);
   });
 });
 
@@ -341,11 +341,11 @@ describe('U9: a page', () => {
     const { clock, service, listing, state, swept } = world(900, middle);
     await swept(0);
     service.maxLimit = 100;
-    const told = state.told;
+    const reported = state.reported;
     listing.requestPage(0, clock.monotonic());
     await clock.advance(1_000);
     expect([listing.problem(), listing.pageRows()]).toEqual([undefined, 500]);
-    expect(state.told).toBeGreaterThan(told);
+    expect(state.reported).toBeGreaterThan(reported);
     await swept();
     expect(listing.pageRows()).toBe(100);
     expect(known(listing)).toHaveLength(900);
@@ -359,7 +359,7 @@ describe('failures', () => {
     listing.requestSweep(0);
     await clock.advance(10);
     expect(listing.problem()).toMatchObject({ error: { code: 'service.internalError' }, untilMs: 1_010 });
-    expect(state.told).toBe(1);
+    expect(state.reported).toBe(1);
     await clock.advance(1_010);
     expect(listing.problem()?.untilMs).toBe(1_020 + 2_000);
     await clock.advance(2_010);
@@ -586,7 +586,7 @@ test('a closed listing sends nothing and notifies no user', async () => {
   await clock.advance(5_000);
   listing.requestSweep(100);
   await clock.advance(5_000);
-  expect([service.lists.length, state.told, listing.problem()]).toEqual([1, 0, undefined]);
+  expect([service.lists.length, state.reported, listing.problem()]).toEqual([1, 0, undefined]);
 });
 
 describe('U9: an idle user', () => {

@@ -13,12 +13,12 @@ import { claimant } from '../policy/builders.ts';
 
 function world() {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const fleets = new Fleets({
     clock,
     log: silentLogger,
     active: () => true,
-    onOwnersChanged: ({ uid }) => told.push(uid),
+    onOwnersChanged: ({ uid }) => reported.push(uid),
   });
   const service = new FakeUpgradeService(clock);
   const searches = {} as SearchJobs;
@@ -26,7 +26,7 @@ function world() {
   const account = (id: string): Account => ({
     ...{ serviceId, id, service, searches, requestsPerSecond: 4, user: id, fingerprint: id },
   });
-  return { clock, fleets, account, service, told };
+  return { clock, fleets, account, service, reported };
 }
 
 test('U9: policies of one account share its listing', () => {
@@ -79,13 +79,13 @@ test('U7: the listing is requested for a build that no policy of the service tar
 });
 
 test('policies concerned by a change of owners are notified', () => {
-  const { fleets, told } = world();
+  const { fleets, reported } = world();
   const ownership = fleets.ownership('https://logs.test/api');
   for (const uid of ['p', 'q']) ownership.introduce(claimant(uid));
   ownership.claim('p', '1');
   ownership.claim('q', '1');
   ownership.announce();
-  expect(told).toEqual(['p']);
+  expect(reported).toEqual(['p']);
 });
 
 test('a reset forgets everything, since another process may have acted', async () => {

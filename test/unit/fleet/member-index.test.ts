@@ -68,10 +68,10 @@ test('a followed row concerns the policy, for any selection', () => {
 
 test('a change is kept until the policy takes it, and the concerned policy also afterwards', () => {
   const rows = new FleetRows();
-  let told = 0;
-  rows.members.enter('a', { anchor: undefined, matches: () => true, onChange: () => told++ });
+  let reported = 0;
+  rows.members.enter('a', { anchor: undefined, matches: () => true, onChange: () => reported++ });
   rows.takePage([collector('1'), collector('2')], 1, 0);
-  expect(told).toBe(1);
+  expect(reported).toBe(1);
   expect(changed(rows, 'a')).toEqual(['1', '2']);
   expect([...rows.members.takeConcerned()]).toEqual(['a']);
   expect([...rows.members.takeConcerned()]).toEqual([]);

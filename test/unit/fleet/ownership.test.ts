@@ -13,10 +13,10 @@ const flight = (policy: string, more: Partial<Flight> = {}): Flight => ({
 });
 
 function table(...claimants: readonly Claimant[]) {
-  const told: string[] = [];
-  const ownership = new Ownership(({ uid }) => told.push(uid));
+  const reported: string[] = [];
+  const ownership = new Ownership(({ uid }) => reported.push(uid));
   for (const one of claimants) ownership.introduce(one);
-  return { ownership, told, owner: (id = '1') => ownership.owner(id)?.uid };
+  return { ownership, reported, owner: (id = '1') => ownership.owner(id)?.uid };
 }
 
 describe('U13: precedence', () => {
@@ -208,12 +208,12 @@ describe('U13: before the decision of a policy', () => {
   });
 
   test('and are notified of their own changes', () => {
-    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    const { ownership, reported } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
     ownership.outdate('a', () => ownership.takeChanged('a'));
     ownership.catchUp('b');
-    expect(told).toEqual(['a']);
+    expect(reported).toEqual(['a']);
   });
 
   test('only the last registered function claims for a policy', () => {
@@ -226,17 +226,17 @@ describe('U13: before the decision of a policy', () => {
   });
 
   test('a policy is notified once of changes that it has not taken', () => {
-    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    const { ownership, reported } = table(claimant('a'), claimant('b', { priority: 1 }));
     for (const id of ['1', '2']) ownership.claim('a', id);
     for (const id of ['1', '2']) {
       ownership.claim('b', id);
       ownership.announce();
     }
-    expect(told).toEqual(['a']);
+    expect(reported).toEqual(['a']);
     expect([...ownership.takeChanged('a')]).toEqual(['1', '2']);
     ownership.unclaim('b', '1');
     ownership.announce();
-    expect(told).toEqual(['a', 'a']);
+    expect(reported).toEqual(['a', 'a']);
   });
 });
 
@@ -254,43 +254,43 @@ test('U13: after a new read of its ledger a policy has only the attempts of the 
 
 describe('notification of changes', () => {
   test('the former owner is notified once of a better claim', () => {
-    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    const { ownership, reported } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
     ownership.announce();
-    expect(told).toEqual(['a']);
+    expect(reported).toEqual(['a']);
     expect([...ownership.takeChanged('a')]).toEqual(['1']);
     expect([...ownership.takeChanged('a')]).toEqual([]);
   });
 
   test('the next owner is notified of an ended claim', () => {
-    const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
+    const { ownership, reported } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
     ownership.takeChanged('a');
     ownership.unclaim('b', '1');
     ownership.announce();
-    expect(told).toEqual(['a']);
+    expect(reported).toEqual(['a']);
     expect([...ownership.takeChanged('a')]).toEqual(['1']);
   });
 
   test('all policies that claim its collectors are notified of a retired policy', () => {
-    const { ownership, told } = table(claimant('a'), claimant('b'));
+    const { ownership, reported } = table(claimant('a'), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
     ownership.takeChanged('a');
     ownership.retire('a');
-    expect(told).toEqual(['b']);
+    expect(reported).toEqual(['b']);
     expect([...ownership.takeChanged('a')]).toEqual([]);
   });
 
   test('a repeated claim notifies no policy', () => {
-    const { ownership, told } = table(claimant('a'), claimant('b'));
+    const { ownership, reported } = table(claimant('a'), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('a', '1');
     ownership.introduce(claimant('a'));
     ownership.announce();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 

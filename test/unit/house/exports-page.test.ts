@@ -11,13 +11,13 @@ const page = readText('docs/exports.md');
 
 describe('docs/exports.md', () => {
   test('has every reason that only exports can have, and no unknown reason', () => {
-    const told = firstCells(page, 'reason of `Ready`');
+    const reported = firstCells(page, 'reason of `Ready`');
     const all = Object.values<string>(reasons);
-    expect(told.filter((reason) => !all.includes(reason))).toEqual([]);
+    expect(reported.filter((reason) => !all.includes(reason))).toEqual([]);
     const ofExports = all.filter((reason) =>
       /^(?:Export|Destination|Max|Interval|Volume|Ambient|Deadline|WaitingToSettle)/.test(reason),
     );
-    expect(ofExports.filter((reason) => !told.includes(reason))).toEqual([]);
+    expect(ofExports.filter((reason) => !reported.includes(reason))).toEqual([]);
   });
 
   test('has every reason of a failed search, such as a wrong address or certificate', () => {
@@ -26,8 +26,8 @@ describe('docs/exports.md', () => {
     // Some reasons are not in docs/exports.md, because they concern only collectors or never appear in a condition.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
-    const told = [...firstCells(page, 'reason of `Ready`'), ...others];
-    expect([...new Set(met)].filter((reason) => !told.includes(reason))).toEqual([]);
+    const reported = [...firstCells(page, 'reason of `Ready`'), ...others];
+    expect([...new Set(met)].filter((reason) => !reported.includes(reason))).toEqual([]);
   });
 
   test('has the reason of an export that starts', () => {

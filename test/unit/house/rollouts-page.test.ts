@@ -43,9 +43,9 @@ describe('tables have', () => {
   });
 
   test('only existing reasons', () => {
-    const told = firstCells('reason of `Ready`');
-    expect(told.length).toBeGreaterThan(10);
-    expect(told.filter((reason) => !Object.values<string>(reasons).includes(reason))).toEqual([]);
+    const reported = firstCells('reason of `Ready`');
+    expect(reported.length).toBeGreaterThan(10);
+    expect(reported.filter((reason) => !Object.values<string>(reasons).includes(reason))).toEqual([]);
   });
 
   test('every annotation', () => {

@@ -62,8 +62,8 @@ describe('docs/stores.md', () => {
   );
 
   test('has every reason of a destination that a person must fix, and no unknown reason', () => {
-    const [, told = ''] = page.split(/^\| reason of `Ready` \|.*\n.*\n/m);
-    const named = [...told.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
+    const [, reported = ''] = page.split(/^\| reason of `Ready` \|.*\n.*\n/m);
+    const named = [...reported.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
     const all = Object.values<string>(reasons);
     expect(named.filter((reason) => !all.includes(reason))).toEqual([]);
     // docs/stores.md does not describe two reasons: that of damaged files, and that of a slow destination.

@@ -18,7 +18,7 @@ interface DescribedSetting {
   readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
 }
 
-function told({ stages = [canary, rest], header = {}, seen = {}, first = 'pending' }: DescribedSetting) {
+function reported({ stages = [canary, rest], header = {}, seen = {}, first = 'pending' }: DescribedSetting) {
   const entries = {
     pending: [],
     inProgress: [openEntry({ sinceMs: nowMs })],
@@ -72,25 +72,25 @@ describe('stages', () => {
     ],
     ['while no upgrade may start', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
   ])('%s', (_, setting, states) => {
-    expect(told(setting).stages.map(({ state }) => state)).toEqual(states);
+    expect(reported(setting).stages.map(({ state }) => state)).toEqual(states);
   });
 
   test('count failed attempts, also of collectors that are retried', () => {
-    const failing = told({ first: 'failed', header: { stages: [record({ tally: { finished: 2, failed: 1 } })] } });
+    const failing = reported({ first: 'failed', header: { stages: [record({ tally: { finished: 2, failed: 1 } })] } });
     expect(failing.stages[0]).toMatchObject({ failed: 1, failedAttempts: 1 });
     expect(failing.stages[1]).not.toHaveProperty('failedAttempts');
   });
 
   test('count upgrades in progress, once the stage has started', () => {
-    const running = told({ first: 'inProgress', header: { stages: [record()] } }).stages;
+    const running = reported({ first: 'inProgress', header: { stages: [record()] } }).stages;
     expect(running[0]).toMatchObject({ members: 1, updated: 0, inProgress: 1, failed: 0 });
     expect(running[1]).not.toHaveProperty('inProgress');
-    expect(told({ first: 'updated', header: { stages: [record()] } }).stages[0]).not.toHaveProperty('inProgress');
+    expect(reported({ first: 'updated', header: { stages: [record()] } }).stages[0]).not.toHaveProperty('inProgress');
   });
 
   test('have their counts and times', () => {
     const header = { stages: [record({ updatedAtMs: epochMs + minuteMs })] };
-    expect(told({ first: 'updated', header }).stages).toEqual([
+    expect(reported({ first: 'updated', header }).stages).toEqual([
       {
         name: 'canary',
         members: 1,
@@ -102,7 +102,7 @@ describe('stages', () => {
       },
       { name: 'rest', members: 2, updated: 0, failed: 0, state: 'Pending' },
     ]);
-    expect(told({ first: 'failed', header: { stages: [record()] } }).stages[0]).toMatchObject({
+    expect(reported({ first: 'failed', header: { stages: [record()] } }).stages[0]).toMatchObject({
       updated: 0,
       failed: 1,
     });
@@ -110,17 +110,17 @@ describe('stages', () => {
 
   test('show no soak if all collectors ran the target before the stage started', () => {
     const header = { stages: [record({ updatedAtMs: epochMs, endedAtMs: epochMs })] };
-    expect(told({ first: 'updated', header }).stages[0]).not.toHaveProperty('soakedUntil');
+    expect(reported({ first: 'updated', header }).stages[0]).not.toHaveProperty('soakedUntil');
   });
 
   test('are absent in a policy without stages', () => {
-    expect(told({ stages: [] }).stages).toEqual([]);
+    expect(reported({ stages: [] }).stages).toEqual([]);
   });
 
   test('are named in the status of the rollout while they are active', () => {
-    expect(told({ first: 'inProgress' }).rollout?.stage).toBe('canary');
-    expect(told({ first: 'updated', header: { stages: [ended] } }).rollout?.stage).toBe('rest');
-    expect(told({ stages: [] }).rollout).not.toHaveProperty('stage');
+    expect(reported({ first: 'inProgress' }).rollout?.stage).toBe('canary');
+    expect(reported({ first: 'updated', header: { stages: [ended] } }).rollout?.stage).toBe('rest');
+    expect(reported({ stages: [] }).rollout).not.toHaveProperty('stage');
   });
 });
 
@@ -133,15 +133,15 @@ describe('a stop', () => {
   ] as const)('%s is shown as %s, whatever the conditions show', (kind, reason) => {
     const header = { stop: { kind, message: 'Too many.', atMs: epochMs, stage: 'canary' } };
     const stopped = { reason, time, message: 'Too many.', stage: 'canary' };
-    expect(told({ header }).rollout?.stopped).toEqual(stopped);
-    const paused = told({ header, seen: { policy: { spec: { paused: true } } } });
+    expect(reported({ header }).rollout?.stopped).toEqual(stopped);
+    const paused = reported({ header, seen: { policy: { spec: { paused: true } } } });
     expect(paused.rollout?.stopped).toEqual(stopped);
     expect(paused.conditions?.[0]?.reason).toBe('Paused');
   });
 
   test('caused by the failures of all stages names no stage, and its message has a maximum length', () => {
     const header = { stop: { kind: 'abort', message: 'x'.repeat(2_000), atMs: epochMs } } as const;
-    const { stopped } = told({ header }).rollout ?? {};
+    const { stopped } = reported({ header }).rollout ?? {};
     expect(stopped).not.toHaveProperty('stage');
     expect(stopped?.message).toHaveLength(1_024);
   });
@@ -153,7 +153,7 @@ describe('a stop', () => {
   });
 
   test('is absent while the rollout continues', () => {
-    expect(told({}).rollout).not.toHaveProperty('stopped');
+    expect(reported({}).rollout).not.toHaveProperty('stopped');
   });
 });
 
@@ -168,7 +168,7 @@ test('the id of a completed rollout is shown while a failed late joiner needs `l
 test('actions of people are shown with their rollout, and later in the history', () => {
   const actions = [{ action: 'Approve', atMs: epochMs, stage: 'rest', by: 'kubectl' }] as const;
   const shown = [{ action: 'Approve', time, stage: 'rest', by: 'kubectl' }];
-  expect(told({ header: { actions } }).rollout?.actions).toEqual(shown);
+  expect(reported({ header: { actions } }).rollout?.actions).toEqual(shown);
   const done = new PolicyBench({ header: { actions }, collectors: fleetOf(1, () => ({ collectorVersion: target })) });
   const { rollout, history } = decided(done).essentials;
   expect(rollout).toBeUndefined();
@@ -194,7 +194,7 @@ describe('the next window', () => {
       { startTime: '2026-11-01T00:00:00Z', endTime: '2026-11-01T02:00:00Z' },
     ],
   ])('%s', (_, maintenance, window) => {
-    expect(told({ seen: spec(maintenance) as ChangedInput }).nextWindow).toEqual(window);
+    expect(reported({ seen: spec(maintenance) as ChangedInput }).nextWindow).toEqual(window);
   });
 
   test('has the time zone whose collectors may be upgraded, if windows use the zones of collectors', () => {

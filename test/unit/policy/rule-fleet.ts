@@ -101,7 +101,7 @@ export interface DecisionOutcome extends LedgerChange {
   /** Version of the upgrade that was started for web-9; undefined if none was started. */
   readonly posted: string | undefined;
   /** All messages in the status that explain why an upgrade does not start, as one text. */
-  readonly told: string;
+  readonly reported: string;
 }
 
 export function outcome(inForce: InForce): DecisionOutcome {
@@ -124,7 +124,7 @@ export function outcomeOf(bench: PolicyBench, seen: ChangedInput): DecisionOutco
   const inFlight = tasks.filter(({ endTime }) => endTime === undefined);
   return {
     posted: post.find(({ collectorId }) => collectorId === '9')?.open?.toVersion,
-    told: [
+    reported: [
       health.message,
       ...conditions,
       essentials.rollout?.waitingFor ?? '',

@@ -27,9 +27,9 @@ const isBlocker = (rule: StartRule): rule is Blocker => rule in blockers;
 
 /** Expects that the rule `by` forbids the upgrade of the collector web-9, and that the status says so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
-  const { posted, told } = outcome(inForce);
+  const { posted, reported } = outcome(inForce);
   expect(posted).toBeUndefined();
-  expect(told).toMatch(blockers[by]);
+  expect(reported).toMatch(blockers[by]);
 }
 
 describe('each rule alone', () => {
@@ -40,7 +40,7 @@ describe('each rule alone', () => {
   test.each(names)('%s: web-9 is not upgraded and the status says why, until the rule has ended', (rule) => {
     expectHeld(rule, { holds: [rule] });
     expect(outcome({ holds: [], over: [rule] }).posted).toBe(target);
-    expect(outcome({ holds: [], over: [rule] }).told).not.toMatch(blockers[rule]);
+    expect(outcome({ holds: [], over: [rule] }).reported).not.toMatch(blockers[rule]);
   });
 });
 
@@ -90,12 +90,12 @@ const apart: Readonly<Record<string, () => void>> = {
         seenAtMs: nowMs - 1_000,
       });
     const held = outcomeOf(canary(true), {});
-    expect(held.told).toMatch(blockers['stage gate']);
-    expect(held.told).not.toMatch(blockers.soak);
+    expect(held.reported).toMatch(blockers['stage gate']);
+    expect(held.reported).not.toMatch(blockers.soak);
     expect(held.header.stages?.[0]?.updatedAtMs).toBeUndefined();
     const soaks = outcomeOf(canary(false), {});
-    expect(soaks.told).toMatch(blockers.soak);
-    expect(soaks.told).not.toMatch(blockers['stage gate']);
+    expect(soaks.reported).toMatch(blockers.soak);
+    expect(soaks.reported).not.toMatch(blockers['stage gate']);
   },
 
   'failure stop × abort': () => {
@@ -145,21 +145,21 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
 }
 
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
-  const toldOf = (versions: readonly string[], drifts: number) => {
+  const reportedOf = (versions: readonly string[], drifts: number) => {
     const known = { ...endedEntry('failed', { sinceMs }, { drifts }), collectorId: '9' };
     const bench = new PolicyBench({ entries: [known] });
     for (const [index, collectorVersion] of versions.entries()) {
       bench.listing.show(sinceMs + index, [collector('9', { collectorVersion })]);
       bench.sync();
     }
-    const { told, posted } = outcomeOf(bench, {});
+    const { reported, posted } = outcomeOf(bench, {});
     expect(posted).toBeUndefined();
-    return told;
+    return reported;
   };
-  const left = toldOf([target, oldVersion], 0);
+  const left = reportedOf([target, oldVersion], 0);
   expect(left).toMatch(blockers.drift);
   expect(left).not.toMatch(failure);
-  const failed = toldOf([oldVersion], 1);
+  const failed = reportedOf([oldVersion], 1);
   expect(failed).toMatch(failure);
   expect(failed).not.toMatch(blockers.drift);
 }
@@ -172,7 +172,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
     ...(isOpen && openEntry({ ...justNow, toVersion: formerTarget }, { ending: rest.ending })),
     collectorId: '9',
   });
-  const toldOf = (isOpen: boolean) => {
+  const reportedOf = (isOpen: boolean) => {
     const bench = new PolicyBench({ entries: [known(isOpen)] });
     const shown = failed ? [oldVersion] : [target, oldVersion];
     for (const [index, collectorVersion] of shown.entries()) {
@@ -180,11 +180,11 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
       bench.listing.show(seenAtMs, [collector('9', { collectorVersion })]);
       bench.sync();
     }
-    return outcomeOf(bench, {}).told;
+    return outcomeOf(bench, {}).reported;
   };
-  expect(toldOf(false)).toMatch(other);
-  expect(toldOf(true)).toMatch(blockers['target change']);
-  expect(toldOf(true)).not.toMatch(other);
+  expect(reportedOf(false)).toMatch(other);
+  expect(reportedOf(true)).toMatch(blockers['target change']);
+  expect(reportedOf(true)).not.toMatch(other);
 }
 
 /** Pairs of rules that only simulations test. A new target ends a rollback, which one decision cannot show. */
@@ -207,9 +207,9 @@ test('the tables contain each pair of rules once', () => {
 describe('two rules that forbid the upgrade of web-9', () => {
   test.each(rowsOf(blockerPairs))('%s', (_, first, second) => {
     const [one, other] = [first as Blocker, second as Blocker];
-    const { posted, told } = outcome({ holds: [one, other] });
+    const { posted, reported } = outcome({ holds: [one, other] });
     expect(posted).toBeUndefined();
-    expect(told).toMatch(new RegExp(`${blockers[one].source}|${blockers[other].source}`));
+    expect(reported).toMatch(new RegExp(`${blockers[one].source}|${blockers[other].source}`));
     expectHeld(other, { holds: [other], over: [one] });
     expectHeld(one, { holds: [one], over: [other] });
     expect(outcome({ holds: [], over: [one, other] }).posted).toBe(target);
@@ -255,7 +255,7 @@ describe('a rollback', () => {
       return outcomeOf(bench, {});
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
-    expect(backAt(formerTarget).told).toContain(waits.newerListing);
+    expect(backAt(formerTarget).reported).toContain(waits.newerListing);
     expect(backAt(target).posted).toBe(formerTarget);
   });
 

@@ -239,12 +239,12 @@ describe('logfleet verify --schedule', () => {
   async function run(...args: readonly string[]) {
     const context = { ...recordingContext(), cwd: directory };
     const status = await runProgram(['verify', ...args], context);
-    return { status, said: context.stdout.text, told: context.stderr.text };
+    return { status, said: context.stdout.text, reported: context.stderr.text };
   }
 
   test('proves a schedule in a folder', async () => {
-    const { status, said, told } = await run('--schedule', 'errors');
-    expect([status, told]).toEqual([0, '']);
+    const { status, said, reported } = await run('--schedule', 'errors');
+    expect([status, reported]).toEqual([0, '']);
     expect(said).toMatch(/^range +ok +2026-11-01T00:00:00Z to 2026-11-01T03:00:00Z: 3 runs, 0 gaps, 0 overlaps$/m);
     expect(said).toMatch(/^files +ok +all data files of 3 runs were read$/m);
     expect(said).toMatch(/^Proven: 3 runs with 30 rows and .* cover .* without gap and overlap\.$/m);
@@ -308,6 +308,6 @@ describe('logfleet verify --schedule', () => {
     ['a range without --schedule', ['.', '--from', '-24h'], '--from applies only to the runs of a schedule'],
     ['an invalid range', ['--schedule', 'errors', '--from', 'noon'], '--from: '],
   ])('refuses %s', async (_, args, expected) => {
-    expect(await run(...args)).toMatchObject({ status: 2, told: expect.stringContaining(expected) });
+    expect(await run(...args)).toMatchObject({ status: 2, reported: expect.stringContaining(expected) });
   });
 });

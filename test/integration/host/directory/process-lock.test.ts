@@ -164,12 +164,12 @@ describe('a lock', () => {
   test('that was taken away is lost, and its new holder keeps it', async () => {
     const place = new Workplace();
     const lock = await acquire(place);
-    const told = new Promise<void>((resolve) => lock.subscribe(resolve));
+    const reported = new Promise<void>((resolve) => lock.subscribe(resolve));
     const thief = JSON.stringify({ ...JSON.parse(place.read(lockFile)), token: 'thief' });
     place.write(lockFile, thief);
     expect(lock.held()).toBe(true);
     await place.clock.advance(heartbeatMs);
-    await told;
+    await reported;
     expect(lock.held()).toBe(false);
     await lock.release();
     expect(place.read(lockFile)).toBe(thief);
@@ -179,13 +179,13 @@ describe('a lock', () => {
     const place = new Workplace();
     const host = await place.open();
     const { leadership } = host;
-    const told = new Promise<void>((resolve) => leadership.subscribe(resolve));
+    const reported = new Promise<void>((resolve) => leadership.subscribe(resolve));
     // The machine is suspended: time passes, but no timer fires.
     const asleep = place.clock.monotonic.bind(place.clock);
     place.clock.monotonic = () => asleep() + silenceMs;
     expect(leadership.isLeader()).toBe(false);
     await place.clock.advance(heartbeatMs);
-    await told;
+    await reported;
     expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
   });
 
@@ -199,9 +199,9 @@ describe('a lock', () => {
     await place.clock.advance(silenceMs);
     expect(lock.held()).toBe(false);
     renameSync(place.path('away'), place.path('m'));
-    const told = new Promise<void>((resolve) => lock.subscribe(resolve));
+    const reported = new Promise<void>((resolve) => lock.subscribe(resolve));
     await place.clock.advance(heartbeatMs);
-    await told;
+    await reported;
     expect(lock.held()).toBe(true);
   });
 
@@ -215,9 +215,9 @@ describe('a lock', () => {
     expect(lock.held()).toBe(false);
     rmSync(place.path('m'), { recursive: true });
     renameSync(place.path('away'), place.path('m'));
-    const told = new Promise<void>((resolve) => lock.subscribe(resolve));
+    const reported = new Promise<void>((resolve) => lock.subscribe(resolve));
     await place.clock.advance(heartbeatMs);
-    await told;
+    await reported;
     expect(lock.held()).toBe(true);
   });
 

@@ -527,8 +527,8 @@ describe('a directory that is moved away during a write', () => {
     }
     expect(reportedAfter).toEqual([0, 10, 30, 70]);
     const since = new Date(startedAt).toISOString().replace('.000Z', 'Z');
-    const told = /\/m: trying again: cannot be read \(ENOENT.*; mount it or make it readable/;
-    for (const line of log.warnings()) expect(line).toMatch(told);
+    const reported = /\/m: trying again: cannot be read \(ENOENT.*; mount it or make it readable/;
+    for (const line of log.warnings()) expect(line).toMatch(reported);
     for (const line of log.warnings().slice(1)) expect(line).toContain(` ${since}.`);
     renameSync(place.path('away'), place.path('m'));
     await host.refresh();

@@ -6,8 +6,8 @@ test('leadership begins when the preparation of its term has ended', async () =>
   const inner = new SwitchedLeadership(false);
   const ends: (() => void)[] = [];
   const leadership = new PreparedLeadership(inner, () => new Promise((resolve) => ends.push(resolve)));
-  const told: boolean[] = [];
-  leadership.subscribe(() => told.push(leadership.isLeader()));
+  const reported: boolean[] = [];
+  leadership.subscribe(() => reported.push(leadership.isLeader()));
   inner.begin();
   expect([leadership.isLeader(), ends.length]).toEqual([false, 1]);
   ends[0]?.();
@@ -17,7 +17,7 @@ test('leadership begins when the preparation of its term has ended', async () =>
   inner.begin();
   expect([leadership.isLeader(), leadership.term(), ends.length]).toEqual([false, 2, 2]);
   ends[1]?.();
-  await expect.poll(() => told).toEqual([false, true, false, false, true]);
+  await expect.poll(() => reported).toEqual([false, true, false, false, true]);
   expect(leadership.tookOverByForce()).toBe(true);
 });
 

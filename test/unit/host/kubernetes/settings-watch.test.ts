@@ -133,13 +133,13 @@ describe('at the start', () => {
     expect(host.settings()).toEqual({ pausedBy: 'settings that have not been read yet' });
     world.server.onRequest = ({ collection }) =>
       collection === 'v1/configmaps' ? { kind: 'delay', delayMs: 5_000 } : undefined;
-    const told: boolean[] = [];
-    host.resources(policies).subscribe(() => told.push(host.settings().pausedBy !== undefined));
+    const reported: boolean[] = [];
+    host.resources(policies).subscribe(() => reported.push(host.settings().pausedBy !== undefined));
     host.start();
     await world.clock.advance(4_000);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await world.clock.advance(4_000);
-    expect(told).toEqual([false]);
+    expect(reported).toEqual([false]);
   });
 
   test('follows policies while the settings cannot be read, and pauses them', async () => {

@@ -16,7 +16,7 @@ async function crowd(count: number, gives = true) {
   const budget = new RequestBudget({ right: everlastingRight, clock });
   budget.setRequestsPerSecond(1_000);
   const key = budget.key('a');
-  const told: number[] = [];
+  const reported: number[] = [];
   const slots: Slot[] = [];
   for (let index = 0; index < count; index++) {
     const slot = await key.acquire({ path, class: 'keepAlive' });
@@ -25,67 +25,67 @@ async function crowd(count: number, gives = true) {
   }
   const yieldTo = (index: number) =>
     slots[index]?.yieldTo(() => {
-      told.push(index);
+      reported.push(index);
       if (gives) queueMicrotask(() => slots[index]?.finished({ kind: 'abandoned' }));
     });
   const granted: number[] = [];
   const poll = () => void key.acquire({ path, class: 'keepAlive' }).then(() => granted.push(clock.monotonic()));
-  return { clock, key, slots, told, granted, yieldTo, poll };
+  return { clock, key, slots, reported, granted, yieldTo, poll };
 }
 
 describe('status requests that have waited for their maximum time', () => {
   test('continue while there are enough slots', async () => {
-    const { clock, told, granted, yieldTo, poll } = await crowd(9);
+    const { clock, reported, granted, yieldTo, poll } = await crowd(9);
     for (let index = 0; index < 9; index++) yieldTo(index);
     poll();
     await clock.advance(10_000);
-    expect([told, granted]).toEqual([[], [0]]);
+    expect([reported, granted]).toEqual([[], [0]]);
   });
 
   test('are cancelled oldest first, one for each keep-alive without a slot, and free their slots 2 s after arrival', async () => {
-    const { clock, told, granted, yieldTo, poll } = await crowd(10);
+    const { clock, reported, granted, yieldTo, poll } = await crowd(10);
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
     // After 250 ms, a TLS handshake proves that the cancelled keep-alives have arrived. Their slots become free 2 s
     // later.
     await clock.advance(2_249);
-    expect([told, granted]).toEqual([[1, 2], []]);
+    expect([reported, granted]).toEqual([[1, 2], []]);
     await clock.advance(1);
-    expect([told, granted]).toEqual([
+    expect([reported, granted]).toEqual([
       [1, 2],
       [2_250, 2_250],
     ]);
   });
 
   test('are cancelled at the end of this time if keep-alives already wait', async () => {
-    const { clock, told, granted, yieldTo, poll } = await crowd(10);
+    const { clock, reported, granted, yieldTo, poll } = await crowd(10);
     poll();
     await clock.advance(2_000);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     yieldTo(4);
     yieldTo(5);
     await clock.advance(2_000);
-    expect([told, granted]).toEqual([[4], [4_000]]);
+    expect([reported, granted]).toEqual([[4], [4_000]]);
   });
 
   test('are asked to cancel only once, even if they end slowly', async () => {
-    const { clock, told, slots, granted, yieldTo, poll } = await crowd(10, false);
+    const { clock, reported, slots, granted, yieldTo, poll } = await crowd(10, false);
     for (let index = 0; index < 10; index++) yieldTo(index);
     poll();
     await clock.advance(500);
-    expect(told).toEqual([0]);
+    expect(reported).toEqual([0]);
     slots[0]?.finished({ kind: 'answered', status: 200 });
     await clock.advance(1);
-    expect([told, granted]).toEqual([[0], [500]]);
+    expect([reported, granted]).toEqual([[0], [500]]);
   });
 
   test('are not cancelled for work, nor for keep-alives that wait for the rate', async () => {
-    const { clock, key, told, yieldTo } = await crowd(10);
+    const { clock, key, reported, yieldTo } = await crowd(10);
     for (let index = 0; index < 10; index++) yieldTo(index);
     void key.acquire({ path, class: 'pageRead' });
     await clock.advance(5_000);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 

@@ -46,10 +46,10 @@ describe('the histogram', () => {
           for (const percent of [...polls].sort((left, right) => left - right).concat(100)) {
             const found = Math.floor((all * percent) / 100);
             const now = after(counts, found);
-            const told = now.map((count, index) =>
+            const reported = now.map((count, index) =>
               kind === 'all of each bucket' ? count : count - (before[index] ?? 0),
             );
-            histogram.add(told.flatMap((count, index) => (count > 0 ? [bucket(-100 * index, count)] : [])));
+            histogram.add(reported.flatMap((count, index) => (count > 0 ? [bucket(-100 * index, count)] : [])));
             before = now;
             const { buckets, total, addsUp } = histogram.read(found);
             expect([total, addsUp]).toEqual([found, true]);

@@ -365,11 +365,11 @@ test.each([
 });
 
 test('a 429 means the rate, and for the creation of a job also the number of jobs (10.5)', async () => {
-  const told = async (operation: Operation) =>
+  const reported = async (operation: Operation) =>
     (await failureOn(operation, [{ kind: 'answer', status: 429 }])).error.message;
-  expect(await told('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
-  expect(await told('listBuilds')).not.toMatch(/search jobs/);
-  expect(await told('createJob')).toMatch(
+  expect(await reported('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
+  expect(await reported('listBuilds')).not.toMatch(/search jobs/);
+  expect(await reported('createJob')).toMatch(
     / own; or the organisation has reached its limit of active search jobs: wait/,
   );
 });

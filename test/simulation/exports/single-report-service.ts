@@ -1,5 +1,4 @@
 /** Simulated service that reports the error of a search only once, in one status of the search job. */
-
 import {
   type InProcessAnswer,
   type InProcessRequest,
@@ -12,7 +11,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { Chance } from '../chance.ts';
 import type { LiveData, LiveSearch } from './live-data.ts';
 
-export interface TellingOptions {
+export interface SingleReportOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
   readonly network: Network;
@@ -21,24 +20,24 @@ export interface TellingOptions {
   readonly note: (what: string) => void;
 }
 
-export class TellingService extends InProcessService {
-  readonly #options: TellingOptions;
+export class SingleReportService extends InProcessService {
+  readonly #options: SingleReportOptions;
 
-  constructor(options: TellingOptions) {
+  constructor(options: SingleReportOptions) {
     super(options.model, options.clock, options.network);
     this.#options = options;
   }
 
   override async request(request: InProcessRequest): Promise<InProcessAnswer> {
     try {
-      const answer = this.#without(request, this.#told(request, await super.request(request)));
+      const answer = this.#without(request, this.#reported(request, await super.request(request)));
       this.#noteQuery(request, answer);
       this.#noteStatus(request, answer);
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
-      const search = this.#untold(request);
-      if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
+      const search = this.#unreported(request);
+      if (search && this.#options.chance.happens(0.5)) search.hasReported = true;
       throw error;
     }
   }
@@ -47,12 +46,12 @@ export class TellingService extends InProcessService {
    * Adds the error of the search to the answer of a status request, unless an earlier answer has already reported the
    * error.
    */
-  #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
-    const search = this.#untold(request);
+  #reported(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
+    const search = this.#unreported(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
     const isTime = search?.endedAtMs !== undefined || this.#options.chance.happens(0.5);
     if (!search || !isStatus || !isTime) return answer;
-    search.hasTold = true;
+    search.hasReported = true;
     this.#options.note('tells that a shard was missed');
     const body = answer.body
       .replace('"pendingErrors":[]', '"pendingErrors":["A shard was missed."]')
@@ -92,9 +91,9 @@ export class TellingService extends InProcessService {
    * Returns the search whose status is requested, if it has an error that no answer has reported yet; otherwise
    * undefined.
    */
-  #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
+  #unreported({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
-    return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
+    return search?.flaws.missedShard === undefined || search.hasReported ? undefined : search;
   }
 
   #searchOf(id: string | undefined): LiveSearch | undefined {

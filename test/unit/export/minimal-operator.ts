@@ -1,4 +1,4 @@
-/** Minimal operator for tests. It runs an export on the minimal log service in toy-service.ts. */
+/** Minimal operator for tests. It runs an export on the minimal log service in minimal-service.ts. */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -15,21 +15,21 @@ import {
 } from '../../../src/export/search/search-verdict.ts';
 import { decide, type ExportDecision } from '../../../src/export/work/export-decision.ts';
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
-import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
+import { countMinimal, type MinimalJob, type MinimalRow, type MinimalWorld, searchMinimal } from './minimal-service.ts';
 
 /** Contents of the destination: each commit record with its rows, by the key of the record (E3). */
-export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
+export type MinimalDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly MinimalRow[] }>;
 
-type ToyReading = Extract<Verdict, { kind: 'read' }>;
+type MinimalReading = Extract<Verdict, { kind: 'read' }>;
 type RunFacts = Omit<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'counted' | 'writtenFromMs'
 >;
 
-export class ToyOperator {
-  readonly #world: ToyWorld;
+export class MinimalOperator {
+  readonly #world: MinimalWorld;
   readonly #plan: ExportPlan;
-  readonly #destination: ToyDestination;
+  readonly #destination: MinimalDestination;
   readonly #random: Random;
   readonly #failures = new Map<string, number>();
   #running: RunningSearch[] = [];
@@ -38,7 +38,7 @@ export class ToyOperator {
   #smallestLimit: number | undefined;
   jobs = 0;
 
-  constructor(world: ToyWorld, plan: ExportPlan, destination: ToyDestination, random: Random) {
+  constructor(world: MinimalWorld, plan: ExportPlan, destination: MinimalDestination, random: Random) {
     this.#world = world;
     this.#plan = plan;
     this.#destination = destination;
@@ -88,7 +88,7 @@ export class ToyOperator {
     const key = `${order.segment} ${order.fromMs} ${order.toMs}`;
     const failedBefore = this.#failures.get(key) ?? 0;
     const endMs = this.#isEndMoved ? order.toMs - 1 : order.toMs;
-    const job = searchToy(this.#world, this.#random, order.fromMs, endMs, failedBefore === 0);
+    const job = searchMinimal(this.#world, this.#random, order.fromMs, endMs, failedBefore === 0);
     const facts: RunFacts = {
       interval: { fromMs: order.fromMs, toMs: order.toMs },
       results: 'Messages',
@@ -106,10 +106,10 @@ export class ToyOperator {
     this.#judge(order, job, facts, key);
   }
 
-  #judge(order: SearchOrder, job: ToyJob, facts: RunFacts, key: string): void {
+  #judge(order: SearchOrder, job: MinimalJob, facts: RunFacts, key: string): void {
     const unread = { isReadInPart: false, isReadAgain: false, isReadTwice: false };
     let run: SearchFacts = { ...facts, figures: undefined, ...unread };
-    let written: readonly ToyRow[] = [];
+    let written: readonly MinimalRow[] = [];
     let readings = 0;
     for (;;) {
       const verdict = judge(run);
@@ -127,7 +127,11 @@ export class ToyOperator {
         case 'count':
           run = {
             ...run,
-            counted: { interval: verdict.interval, rows: countToy(this.#world, verdict.interval), source: 'Aggregate' },
+            counted: {
+              interval: verdict.interval,
+              rows: countMinimal(this.#world, verdict.interval),
+              source: 'Aggregate',
+            },
           };
           break;
         case 'bisect':
@@ -149,7 +153,13 @@ export class ToyOperator {
     }
   }
 
-  #read(reading: ToyReading, facts: RunFacts, job: ToyJob, rows: readonly ToyRow[], mayUseBuckets: boolean) {
+  #read(
+    reading: MinimalReading,
+    facts: RunFacts,
+    job: MinimalJob,
+    rows: readonly MinimalRow[],
+    mayUseBuckets: boolean,
+  ) {
     const { interval, byReceiptTime } = facts;
     const whole = reading.mayLeave && mayUseBuckets ? wholeBuckets(job.histogram, interval) : undefined;
     const oldestMs = rows.at(-1)?.messageTimeMs ?? interval.fromMs;
@@ -165,7 +175,7 @@ export class ToyOperator {
     return { found: { figures, writtenFromMs: whole.atMs, counted }, written };
   }
 
-  #commit(segment: number, record: RecordFigures, rows: readonly ToyRow[]): void {
+  #commit(segment: number, record: RecordFigures, rows: readonly MinimalRow[]): void {
     const key = `${segment} ${record.toMs}`;
     if (!this.#destination.has(key)) this.#destination.set(key, { record: { ...record, segment, files: [] }, rows });
   }

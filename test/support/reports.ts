@@ -3,20 +3,20 @@ import type { Condition } from '../../src/api/conditions.ts';
 import { findCondition } from '../../src/api/conditions.ts';
 import type { MemoryApiServer } from './memory-api-server.ts';
 
-export interface ToldStatus {
+export interface ReportedStatus {
   readonly conditions?: readonly Condition[];
   readonly summary?: { readonly state?: string; readonly updated?: string };
 }
 
-export interface ToldEvent {
+export interface ReportedEvent {
   readonly type: string;
   readonly reason: string;
   readonly note: string;
 }
 
-export interface ToldRecord<S extends ToldStatus> {
+export interface ReportRecord<S extends ReportedStatus> {
   readonly statuses: S[];
-  readonly events: ToldEvent[];
+  readonly events: ReportedEvent[];
   /**
    * Successive values of the `Ready` condition, each as status and reason, such as `True/AllUpdated`. Equal consecutive
    * values are listed once.
@@ -25,9 +25,9 @@ export interface ToldRecord<S extends ToldStatus> {
 }
 
 /** Starts to record the statuses and Events of a resource. */
-export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): ToldRecord<S> {
+export function recordReports<S extends ReportedStatus>(api: MemoryApiServer, name: string): ReportRecord<S> {
   const statuses: S[] = [];
-  const events: ToldEvent[] = [];
+  const events: ReportedEvent[] = [];
   const before = api.onRequest;
   api.onRequest = (info) => {
     const fault = before(info);
@@ -35,7 +35,7 @@ export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: str
     const { subresource, method, collection } = info;
     if (subresource === 'status' && info.name === name) statuses.push((info.body as { status: S }).status);
     if (method === 'POST' && collection.endsWith('/events')) {
-      const event = info.body as ToldEvent & { readonly regarding: { readonly name: string } };
+      const event = info.body as ReportedEvent & { readonly regarding: { readonly name: string } };
       if (event.regarding.name === name) events.push(event);
     }
     return undefined;

@@ -23,7 +23,7 @@ export interface SentRequest {
 const minRequestBytes = 120;
 const applicationData = 23;
 
-export class SlowWay {
+export class SlowProxy {
   readonly sent: SentRequest[] = [];
   latency: Latency = { minMs: 0, maxMs: 0 };
   #stalledUntilMs = 0;
@@ -33,8 +33,8 @@ export class SlowWay {
   readonly #sockets = new Set<Socket>();
   readonly #waiting = new Set<() => void>();
 
-  static async open(target: URL, pids: readonly number[]): Promise<SlowWay> {
-    const way = new SlowWay(target, pids);
+  static async open(target: URL, pids: readonly number[]): Promise<SlowProxy> {
+    const way = new SlowProxy(target, pids);
     way.#server.listen(0, '127.0.0.1');
     await once(way.#server, 'listening');
     return way;

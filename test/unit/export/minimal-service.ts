@@ -4,15 +4,15 @@ import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
 import type { JobState } from '../../../src/service/jobs/search-service.ts';
 
-export interface ToyRow {
+export interface MinimalRow {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
   readonly messageId: string;
   readonly bytes: Uint8Array;
 }
 
-export interface ToyWorld {
-  readonly rows: readonly ToyRow[];
+export interface MinimalWorld {
+  readonly rows: readonly MinimalRow[];
   readonly byReceiptTime: boolean;
   readonly limit: number;
   readonly cutKinds: readonly ('forcePaused' | 'warning' | 'silent')[];
@@ -23,7 +23,7 @@ export interface ToyWorld {
   readonly trouble: number;
 }
 
-export interface ToyJob {
+export interface MinimalJob {
   readonly state: JobState;
   readonly isLimitReached: boolean;
   readonly messageCount: number;
@@ -31,15 +31,15 @@ export interface ToyJob {
   readonly hasLostStatus: boolean;
   readonly histogram: MessageHistogram;
   /** Rows on the pages at the first read. A second read may return other rows. */
-  readonly firstReading: readonly ToyRow[];
-  readonly rows: readonly ToyRow[];
+  readonly firstReading: readonly MinimalRow[];
+  readonly rows: readonly MinimalRow[];
 }
 
-export function timeOf(world: Pick<ToyWorld, 'byReceiptTime'>, row: ToyRow): number {
+export function timeOf(world: Pick<MinimalWorld, 'byReceiptTime'>, row: MinimalRow): number {
   return world.byReceiptTime ? row.receiptTimeMs : row.messageTimeMs;
 }
 
-export function makeRows(random: Random, count: number, spanMs: number): ToyRow[] {
+export function makeRows(random: Random, count: number, spanMs: number): MinimalRow[] {
   return Array.from({ length: count }, (_, number) => {
     // Some milliseconds have many rows, and some rows share an id.
     const messageTimeMs = Math.floor(random.next() ** 2 * spanMs);
@@ -51,7 +51,13 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
 }
 
 /** Searches the range from `fromMs` to `endMs`. Random faults occur only if `mayFail` is true. */
-export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
+export function searchMinimal(
+  world: MinimalWorld,
+  random: Random,
+  fromMs: number,
+  endMs: number,
+  mayFail: boolean,
+): MinimalJob {
   const strikes = () => mayFail && random.next() < world.trouble;
   const firstMs = strikes() ? fromMs - 1 : fromMs;
   const lastMs = world.hasInclusiveEnds ? endMs : endMs - 1;
@@ -81,14 +87,14 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
 }
 
 /** Returns the rows of the first reading. One row may be missing, or replaced by a copy of its neighbour. */
-function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
+function firstReading(rows: readonly MinimalRow[], random: Random, strikes: () => boolean): MinimalJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];
   if (before && strikes()) return [...rows.slice(0, at), before, ...rows.slice(at + 1)];
   return strikes() ? rows.toSpliced(at, 1) : rows;
 }
 
-function histogramOf(rows: readonly ToyRow[], messageCount: number, lengthMs: number): MessageHistogram {
+function histogramOf(rows: readonly MinimalRow[], messageCount: number, lengthMs: number): MessageHistogram {
   const counts = new Map<number, number>();
   for (const { messageTimeMs } of rows) {
     const startMs = Math.floor(messageTimeMs / lengthMs) * lengthMs;
@@ -99,15 +105,15 @@ function histogramOf(rows: readonly ToyRow[], messageCount: number, lengthMs: nu
   return { buckets, total: rows.length, addsUp: rows.length === messageCount };
 }
 
-export function countToy(world: ToyWorld, { fromMs, toMs }: Interval): number {
+export function countMinimal(world: MinimalWorld, { fromMs, toMs }: Interval): number {
   return world.rows.filter((row) => timeOf(world, row) >= fromMs && timeOf(world, row) < toMs).length;
 }
 
-function inOrder(rows: readonly ToyRow[]): ToyRow[] {
+function inOrder(rows: readonly MinimalRow[]): MinimalRow[] {
   return rows.toSorted((left, right) => right.messageTimeMs - left.messageTimeMs);
 }
 
-function shuffled(rows: readonly ToyRow[], random: Random): ToyRow[] {
+function shuffled(rows: readonly MinimalRow[], random: Random): MinimalRow[] {
   const keyed = rows.map((row) => ({ row, key: random.next() }));
   return keyed.sort((left, right) => left.key - right.key).map(({ row }) => row);
 }
