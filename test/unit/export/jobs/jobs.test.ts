@@ -156,7 +156,7 @@ describe('the Kubernetes Job of an export', () => {
     }
   });
 
-  test('has a name that is a DNS label with room for an index, also for a long name of the export', () => {
+  test('has a DNS label as its name, which is short enough for an index even if the export has a long name', () => {
     const { metadata } = inputOf().resource;
     const name = jobName(inputOf({}, { metadata: { ...metadata, name: `a.${'b'.repeat(180)}` } }));
     expect(name).toMatch(/^a-b{43}-[0-9a-f]{10}$/);

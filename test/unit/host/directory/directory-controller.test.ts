@@ -39,7 +39,7 @@ function echo(host: DirectoryHost) {
   return { controller, seen };
 }
 
-test('a run on a directory settles although its own writes of status are changes', async () => {
+test('a run on a directory ends although its own writes of status are changes', async () => {
   const place = new Workplace();
   place.write('web.yaml', policy('web'));
   place.write('api.yaml', policy('api'));
