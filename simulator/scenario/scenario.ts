@@ -72,7 +72,7 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
-  /** Fraction of the build's collectors that send no messages while they run the build. */
+  /** Fraction of the collectors with this build that send no messages. */
   readonly stopsShipping?: number;
   /** Fraction of messages that a collector loses while it runs the build. */
   readonly drops?: number;

@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExportSchedule and of its runs that neither schema nor CEL can express. They expect a spec without
- * added defaults that schema and CEL accept.
+ * Checks of a SearchExportSchedule and of its runs that neither schema nor CEL can express. They expect a spec that
+ * schema and CEL accept, before defaults are added.
  */
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';

@@ -47,10 +47,7 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /**
-   * Policies that have not claimed new collectors yet. The key is the uid of the policy. The function claims the
-   * collectors.
-   */
+  /** Policies that have not claimed new collectors yet: a function that claims them, by uid of the policy. */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 

@@ -81,11 +81,11 @@ export interface SearchExportSpec {
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
-   * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
-   * times of all messages after the last search, and logfleet compares these figures with the written rows. If a part
-   * of the range differs, logfleet searches this part again, up to three times. The service scans the time range once
-   * more for a digest. With `Count`, logfleet compares only numbers of rows, usually with the number that each search
-   * reports. Can be changed until the export manifest is written.
+   * How logfleet proves that no row is missing. After the last search, `Digest` (default) lets the log service compute
+   * the number, sizes and times of all messages in the range. logfleet compares these figures with the written rows,
+   * and searches a part that differs again, up to three times. For these figures, the service scans the time range once
+   * more. `Count` compares only the number of rows, usually with the number that each search reports. Can be changed
+   * until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**

@@ -383,7 +383,7 @@ function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
 }
 
-/** Returns the error while Jobs and pods cannot be listed, such as a missing permission. */
+/** Returns why Jobs and pods cannot be listed, for example because a permission is missing. */
 function listProblem(store: WorkerJobs): LogfleetError {
   const problem = store.problem();
   if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);

@@ -322,8 +322,8 @@ class RangePlanning {
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
   /**
-   * Method that determined the row counts of the segments. If the service cut the first search short, `Counted` means
-   * that an aggregation counted the rows.
+   * How the row counts of the segments were determined. `Counted` means: by an aggregation if the service cut the first
+   * search short, otherwise by this search.
    */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;

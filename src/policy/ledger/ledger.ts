@@ -203,8 +203,8 @@ export interface RecoveryCheck {
 
 export interface AnalysisOutcome {
   /**
-   * Number of collectors whose messages were compared. `quiet` is the number of those that send too few messages since
-   * the upgrade.
+   * Number of collectors whose messages were compared. `quiet` is the number of those that have sent too few messages
+   * since their upgrade.
    */
   readonly judged: number;
   readonly quiet: number;

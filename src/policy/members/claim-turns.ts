@@ -86,8 +86,9 @@ export class ClaimTurns {
   }
 
   /**
-   * Excuses a policy that has a problem, so that other policies do not wait until it has claimed its collectors.
-   * @param listing the unreadable collector list, if this is the problem; a successful read ends the excuse
+   * Lets other policies continue without waiting for a policy that cannot claim its collectors because of a problem.
+   * @param listing collector list that cannot be read, if this is the problem; after a successful read, other policies
+   *   wait for the policy again
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;

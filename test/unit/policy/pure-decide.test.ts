@@ -1,5 +1,5 @@
 /**
- * Tests the check that `decide` is pure, which all tests of `decide` use. The check must detect each kind of impurity.
+ * All tests of `decide` check that it is pure. Tests that this check detects each kind of impurity.
  */
 import { expect, test } from 'vitest';
 import { type Decision, decide } from '../../../src/policy/decide.ts';
