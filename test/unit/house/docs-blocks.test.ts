@@ -196,7 +196,7 @@ const yamlChecks: readonly YamlCheck[] = [
     problems: ({ text }) => fragmentProblems('SearchExport', { ...exportSpec, ...parse(text) }),
   },
   {
-    applies: ({ text }) => /^(?:strategy|failurePolicy):/.test(text),
+    applies: ({ text }) => /^(?:strategy|failurePolicy|maintenance):/.test(text),
     problems: ({ text }) => fragmentProblems('CollectorVersionPolicy', { ...policySpec, ...parse(text) }),
   },
   { applies: ({ text }) => /^# \.git(?:hub|lab)/.test(text), problems: pipelineProblems },
