@@ -32,9 +32,9 @@ export interface ExportReconcilerOptions extends Ports {
   readonly shares?: WorkerShares;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Returns the identity of this process, which file names contain. Tests replace it. */
+  /** Returns the identity of this process for names of files. Tests replace this function. */
   readonly writer?: () => Promise<Writer>;
-  /** Opens a destination; the real one by default. */
+  /** Opens a destination. Tests can replace this function. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of messages to users. The default is for SearchExports. */
   readonly wording?: ExportWording;
@@ -51,7 +51,7 @@ export class ExportReconciler implements Reconciler {
   readonly #quirks = new QuirksOfServices();
   readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
   readonly #jobShares: JobShares | undefined;
-  /** Work of dropped runtimes that has not ended yet. */
+  /** Unfinished work of dropped runtimes. */
   readonly #endings = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #writer: Promise<Writer> | undefined;
@@ -109,7 +109,7 @@ export class ExportReconciler implements Reconciler {
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
   }
 
-  /** True if no work is left, and no status lists search jobs. */
+  /** Returns true if no work is left, and no status lists search jobs. */
   drained(): boolean {
     return this.#endings.size === 0 && [...this.#runtimes.values()].every(({ isLeft }) => isLeft);
   }
@@ -124,7 +124,7 @@ export class ExportReconciler implements Reconciler {
     return this.#options.host.resources('SearchExport');
   }
 
-  /** Drops all runtimes when leadership changes, because another leader may have worked meanwhile. */
+  /** Drops all runtimes when leadership changes, because another leader may have worked in between. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

@@ -1,8 +1,7 @@
 /**
- * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`) and writes its status.
- *
- * When the account, the destination or the spec changes, running searches are finished first. If the new values cannot
- * be read, the work continues with the previous values.
+ * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`) and writes its status. If
+ * the account, the destination or the spec changes, running searches still use the previous values. If the new values
+ * cannot be read, all work continues with the previous values.
  */
 import type { Account } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
@@ -85,7 +84,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** Promise that resolves when the stopped work has ended. Undefined unless work is being stopped. */
+  /** Resolves when the stopped work has ended. Undefined unless work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
@@ -95,11 +94,11 @@ export class ExportRuntime {
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /** Last error that was checked for refused credentials. Prevents one error from discarding the credentials twice. */
+  /** Last error that was checked for refused credentials, so that one error does not discard the credentials twice. */
   #lastCredentialsFailure: LogfleetError | undefined;
   /**
-   * Error that the status shows while the service rejects the access key (401). It names the Secret instead of the
-   * rejected request.
+   * Error for the status while the service rejects the access key (401). It names the Secret instead of the rejected
+   * request.
    */
   #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
@@ -177,8 +176,7 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the health of a complete, failed or paused export, which is known without reading the export's Secrets
-   * (C1).
+   * Returns the health of a complete, failed or paused export. It is known without reading the export's Secrets (C1).
    */
   #knownHealth(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
@@ -223,7 +221,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work is closed only after the status shows that the export is complete.
+    // Closes the work only after the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -271,7 +269,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** Discards the credentials if the service or the store has refused them, so that they are read again. */
+  /** Discards credentials that the service or the store has refused, so that they are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
@@ -300,7 +298,7 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** Reconciles the export when one of its Secrets changes, if that may solve its error (C2). */
+  /** If a change of a Secret may solve the export's error, waits for a change of its Secrets (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -320,22 +318,20 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** Returns the time in ms until a wall time in the status; negative if that time has passed. */
+  /** Returns the time in ms until a wall time in the status. It is negative if the wall time has passed. */
   #untilMs(time: string): number {
     return Date.parse(time) - this.#options.clock.now();
   }
 
   /**
-   * True if the estimated end is still in the future when the status is written next. Otherwise, the status would show
-   * a time that has passed.
+   * Returns true if the estimated end will still be in the future at the next write of the status, so that the status
+   * shows no past time.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
-  /**
-   * Returns the time in ms until the status needs a new estimated end, which is shortly before the shown end passes.
-   */
+  /** Returns the time in ms until the status needs a new estimated end: until shortly before the shown end. */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
     if (end === undefined) return Number.POSITIVE_INFINITY;
@@ -343,8 +339,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the speed and the remaining time. After a restart, the remaining time comes from the status until this
-   * process has its own estimate (H1).
+   * Returns the speed and the remaining time. After a restart, uses the remaining time in the status until this process
+   * has its own estimate (H1).
    */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
@@ -391,21 +387,21 @@ export class ExportRuntime {
 }
 
 /**
- * Margin in ms. The status gets a new estimate this long before the shown end, because times in the status are rounded
- * to whole seconds.
+ * The status gets a new estimate this long (in ms) before the shown end, because times in the status are rounded to
+ * whole seconds.
  */
 const estimateMarginMs = 1_000;
 
-/** Error codes for credentials that the object store refuses, or that lack a permission. */
+/** Error codes for object store credentials that are refused or lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-/** Returns the condition `Complete` of a complete export; undefined for other exports. */
+/** Returns the condition `Complete` of a complete export, and undefined for other exports. */
 function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** True if the status of the export names a manifest that no longer exists. The export then starts again. */
+/** Returns true if the status of the export names a manifest that no longer exists. Then the export starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }

@@ -16,11 +16,11 @@ import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVari
 
 /** Annotations of a Job. Its pods have them, too. */
 export const jobAnnotations = {
-  /** Hash of everything that decides what the pods do. The Job is replaced when it changes. */
+  /** Hash of everything that decides what the pods do. If this hash changes, the Job is replaced. */
   work: 'logfleet.dev/work',
   /**
-   * Hash of what may let a failed Job succeed, such as credentials, image and the user's retry request. If it changes,
-   * an ended Job is replaced.
+   * Hash of everything that may let a failed Job succeed, such as credentials, image and the user's retry request. If
+   * this hash changes, an ended Job is replaced.
    */
   cause: 'logfleet.dev/cause',
   /** Share of the request budget, in JSON. */
@@ -34,7 +34,7 @@ const usageStatus = 2;
 const userId = 65_532;
 /** Default limits of a Job (`spec.execution.job`). */
 const jobDefaults = { backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 } as const;
-/** Rules by which the failure of a pod is ignored, or ends the Job. After any other failure, the pod is replaced. */
+/** Rules for failures of a pod that are ignored or end the Job. After any other failure, the pod is replaced. */
 const podFailurePolicy = {
   rules: [
     { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -58,7 +58,7 @@ export interface JobInput {
   readonly proxy?: readonly ProxyVariable[];
 }
 
-/** Returns a hash of everything that decides what the pods do, without request limits. */
+/** Returns a hash of everything that decides what the pods do, except request limits. */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
@@ -74,7 +74,7 @@ export function causeHash({
   return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image, ...proxy]);
 }
 
-/** Returns the name of a Job. It contains a hash of the Job, so creating the same Job twice fails. */
+/** Returns the name of a Job. It contains a hash of the Job, so the same Job cannot be created twice. */
 export function jobName(input: JobInput): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
@@ -220,7 +220,7 @@ function podVolumes(resource: SearchExport): readonly object[] {
 }
 
 /**
- * Returns the SearchExport for a pod as JSON. It lacks the fields that only the operator uses. The fingerprint does not
+ * Returns the SearchExport for a pod as JSON, without the fields that only the operator uses. The fingerprint does not
  * depend on these fields (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {

@@ -44,7 +44,7 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms after which a state is checked again, if no event reports its changes. */
+/** Delay in ms before a state is checked again if no event reports its changes. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label of ServiceAccounts that exports may use. */
@@ -58,7 +58,7 @@ const noCluster =
 const afterFormerJob =
   'The export starts a new Kubernetes Job about a minute after the former Job and its pods have ended.';
 
-/** Result of one reconcile. `delayMs` is the time until the next one. */
+/** Result of one reconcile. `delayMs` is the time until the next reconcile. */
 interface Found {
   readonly health: ExportHealth;
   readonly delayMs?: number;
@@ -160,7 +160,7 @@ export class JobRuntime {
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
     const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    // A complete Job is kept even if its credentials or its image have changed, because its result stays valid.
+    // A complete Job is kept even if its credentials or its image have changed, because its result is still valid.
     const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
     const isKept = isSame || !isOver || isDone;
     const job = fresh?.metadata.deletionTimestamp === undefined && isKept ? fresh : undefined;
@@ -168,7 +168,7 @@ export class JobRuntime {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
     if (job) return this.#show(resource, job, store);
-    // A stalled export stays stalled after Kubernetes has removed its Job.
+    // A stalled export is still stalled after Kubernetes has removed its Job.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
@@ -216,7 +216,7 @@ export class JobRuntime {
         "The Kubernetes Job starts when some of the operator's requests to the service have ended, because both share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // Only the leader may create a Job. Another process may have become the leader meanwhile.
+    // Only the leader may create a Job. Another process may have become the leader in the meantime.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, buildJob({ ...input, share, showsProgress }));
@@ -289,14 +289,15 @@ export class JobRuntime {
   }
 
   /**
-   * Returns a hash of the store's credentials; empty for a PersistentVolumeClaim. Throws if the Secret is incomplete.
+   * Returns a hash of the store's credentials, or an empty text for a PersistentVolumeClaim. Throws if the Secret is
+   * incomplete.
    */
   async #storeCredentials(resource: SearchExport): Promise<string> {
     const { destination } = this.#options;
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
-  /** True while a pod of the export runs or may start. */
+  /** Returns true while a pod of the export runs or may start. */
   #hasPods(store: WorkerJobs): boolean {
     return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isEnded(pod));
   }
@@ -305,7 +306,7 @@ export class JobRuntime {
     return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
   }
 
-  /** Reconciles a stalled export when one of its Secrets changes (C2). */
+  /** Makes a stalled export wait for a change of its Secrets (C2). */
   #awaitSecrets(resource: SearchExport, { stalled, reason }: ExportHealth, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const keys = stalled && reason !== reasons.jobsNotAvailable ? secretsOf(resource) : [];
@@ -332,7 +333,7 @@ export class JobRuntime {
   }
 }
 
-/** Returns the newest progress that the workers of a Job have reported: the one with the highest row count. */
+/** Returns the newest progress that the workers of a Job have reported, which has the highest row count. */
 function describeWorkers(
   { status }: SearchExport,
   { job, state, health }: Found,
@@ -352,7 +353,7 @@ function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
 }
 
-/** Returns a sentence about a Job with fewer workers than requested; empty for other Jobs. */
+/** Returns a sentence about a Job with fewer workers than requested, or an empty text for other Jobs. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
   return ` It has ${workers} of the ${wanted.workers} requested workers, because other Jobs use the rest of the request limits.`;
@@ -369,13 +370,13 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // With the reason `userChanged`, the Secret has the credentials of another user. The Job is then replaced without a
-  // user's request.
+  // With the reason `userChanged`, the Secret has the credentials of another user. Then the Job is replaced without a
+  // request.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
-/** Returns the result of an ended export, as its status shows it. Returns undefined if the export has not ended. */
+/** Returns the result of an ended export from its status, or undefined if the export has not ended. */
 function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   const complete = findCondition(status?.conditions, 'Complete');
   if (complete) return shownHealth(complete);

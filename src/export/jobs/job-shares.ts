@@ -1,5 +1,5 @@
 /**
- * Tracks which part of the request budget each Kubernetes Job uses (B8). The operator lowers its own request limits
+ * Tracks the part of the request budget that each Kubernetes Job uses (B8). The operator lowers its own request limits
  * before it creates a Job, and raises them again after the Job's pods have ended.
  */
 import type { Accounts } from '../../account/accounts.ts';
@@ -11,7 +11,7 @@ import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '.
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after which reserved request limits become free again, if no Job was created. */
+/** After this time in ms, reserved request limits become free again if no Job was created. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -19,7 +19,7 @@ export interface JobSharesOptions {
   readonly shares: WorkerShares;
   readonly accounts: Pick<Accounts, 'sharesChanged'>;
   readonly clock: Clock;
-  /** Called when a share may have become free. */
+  /** Called when a part of the request budget may have become free. */
   readonly onFree: () => void;
 }
 
@@ -53,7 +53,7 @@ export class JobShares {
     return held;
   }
 
-  /** Releases the share of a Job that was not created. */
+  /** Releases the request limits of a Job that was not created. */
   cancel(job: ResourceKey): void {
     const { shares, accounts, onFree } = this.#options;
     const name = keyText(job);
@@ -105,8 +105,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A user may have removed the annotation from the Job or from some of its pods. The first object that still has the
-  // annotation is used.
+  // A user may have removed the annotation from the Job or from some of its pods. Uses the first object that still has
+  // the annotation.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

@@ -18,7 +18,7 @@ export const againText = `Give the annotation ${annotations.requestedAt} a new v
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message for the export's status while no pod has reported a result. */
+  /** Reason and message for the export's status until a pod has reported a result. */
   readonly reason: string;
   readonly message: string;
   /** Report of the pod that decides the Job's result. Undefined until this pod has reported. */
@@ -28,7 +28,7 @@ export interface JobState {
   readonly isHeldUp?: boolean;
 }
 
-/** Reads the state of a Kubernetes Job. `workers` contains what the Job's pods have reported in the export's status. */
+/** Reads the state of a Kubernetes Job. `workers` contains the reports of the Job's pods in the export's status. */
 export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;
@@ -36,12 +36,12 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // One pod that reports a complete export is enough, even if other pods failed.
+    // It is enough if one pod reports a complete export, even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
-    // Until the Job's pods have ended, their reports may be missing, so the Job still counts as running.
+    // The Job still counts as running until its pods have ended, because their reports may be missing.
     if (!report && !isLate && !pods.every(isEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
@@ -74,10 +74,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
 
 type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
 
-/**
- * Returns the running workers that cannot continue. The worker that has been unable to continue for the longest time
- * comes first.
- */
+/** Returns the running workers that cannot continue. The worker that stopped first comes first. */
 function heldWorkers(
   job: string,
   running: readonly WorkerPod[],
@@ -96,7 +93,7 @@ export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[])
   return isOver && pods.every(isEnded);
 }
 
-/** True if no container of the pod can run again. */
+/** Returns true if no container of the pod can run again. */
 export function isEnded({ status }: WorkerPod): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed';
 }
@@ -111,7 +108,7 @@ function terminationOf({ status }: WorkerPod): ContainerState['terminated'] {
 
 function endText(name: string, end: KubernetesCondition, isLate: boolean): string {
   if (isLate) {
-    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files stay. To continue, raise activeDeadlineSeconds.`;
+    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files are kept. To continue, raise activeDeadlineSeconds.`;
   }
   if (end.type === 'Complete') {
     return `The Kubernetes Job ${name} is complete, but none of its pods reported a result. ${againText}`;

@@ -1,4 +1,4 @@
-/** Environment variables and folders by which the operator passes an export to a worker pod. */
+/** Environment variables and folders with which the operator passes an export to a worker pod. */
 
 /** Environment variables of a worker pod. */
 export const workerVariables = {

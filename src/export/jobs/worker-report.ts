@@ -21,12 +21,12 @@ export interface WorkerReport {
 /** Fields of the status that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 
-/** Encodes a report in at most 4,096 bytes. Shortens or omits what is too long. */
+/** Encodes a report in at most 4,096 bytes. Shortens or omits fields that are too long. */
 export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
-  // Keeps the manifest and the fingerprint in the report as long as possible, because a schedule needs them.
+  // Drops the manifest and the fingerprint last, because a schedule needs them.
   const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },
@@ -38,7 +38,7 @@ export function renderReport(report: WorkerReport): string {
   return texts.find((text) => Buffer.byteLength(text) <= maxBytes) ?? '';
 }
 
-/** Reads the report in a termination message; undefined if there is none. */
+/** Reads the report in a termination message. Returns undefined if there is none. */
 export function readReport(text: string | undefined): WorkerReport | undefined {
   const { end, reason, message, status } = recordOfJson(text ?? '') ?? {};
   if (end !== 'complete' && end !== 'failed' && end !== 'stalled') return undefined;

@@ -1,11 +1,8 @@
 /**
- * Plans an export: divides its time range into segments and writes the plan (E2).
- *
- * The first search job covers the whole range, so a small export needs only one job. If the service cuts this search
- * short, rows are counted or estimated, and the range is divided accordingly. A query that cannot be split (E8) gets a
- * single segment.
- *
- * While the range is too recent to be searched (E11), a test search finds mistakes in the credentials and the query.
+ * Plans an export: divides its time range into segments and writes the plan (E2). The first search job covers the whole
+ * range, so a small export needs only one job. If the service does not return all rows of this search, rows are counted
+ * or estimated, and the range is divided accordingly. A query that cannot be split (E8) gets a single segment. While
+ * the range is too recent to be searched (E11), a test search finds mistakes in the credentials and the query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -31,7 +28,7 @@ import { countSlices } from './slice-counts.ts';
 export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
-  /** Minimum age in ms of rows to search, because newer rows may still arrive (E11). */
+  /** Minimum age in ms of searched rows, because newer rows may still arrive (E11). */
   readonly settleDelayMs: number;
   /** Search jobs of the planning. If planning fails, the caller closes them. */
   readonly jobs: JobSet;
@@ -41,7 +38,7 @@ export interface PlanOptions {
 
 /** State of the planning while it waits until the time range of the export is old enough to be searched (E11). */
 export interface PlanningWait {
-  /** Wall time at which the planning continues; undefined if the planning does not wait. */
+  /** Wall time at which the planning continues; undefined if it does not wait. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search has shown that the service accepts the credentials and the query. */
   readonly isTried: boolean;
@@ -58,7 +55,7 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
-/** Method that determined the number of rows before the searches of the export start. */
+/** Method that determined the number of rows before the first search of a segment. */
 export type RowsBasis =
   /** An aggregation or a single complete search counted the rows. */
   | 'Counted'
@@ -74,7 +71,7 @@ export interface ExportForecast {
   readonly rowsBasis: RowsBasis;
   /** True if an aggregation was requested to count the rows, but returned no valid count. */
   readonly isCountRefused: boolean;
-  /** Number of rows at which the service cuts a search short; undefined if no search was cut short. */
+  /** Number of rows at which the service has cut a search short; undefined if it has not. */
   readonly limit: number | undefined;
   /** Minimum number of requests for the whole export. */
   readonly requests: number;
@@ -92,8 +89,7 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, definition } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => storePlanOnce(destination, definition.layout, plan));
-  // If another process wrote the same segments, the open search job is still useful, because it searches one of these
-  // segments.
+  // If another process wrote the same segments, the open search job is still useful: it searches one of these segments.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -110,8 +106,8 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
 /** Maximum wait in ms for the end of the first search. If the search takes longer, the range becomes one segment. */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms for a free search job that counts rows. The wait must be limited, because the first search of the
- * planning may occupy the only search job.
+ * Maximum wait in ms for a free search job that counts rows. It is limited, because the first search of the planning
+ * may occupy the only search job.
  */
 const longestTurnMs = 60_000;
 /**
@@ -120,14 +116,14 @@ const longestTurnMs = 60_000;
  */
 const receiptRatio = 0.9;
 /**
- * A wait of at most this length in ms is short. Before a short wait, the planning runs no test search and does not plan
- * a part of the range early.
+ * Maximum length in ms of a short wait. For a short wait, the planning runs no test search, and does not plan a part of
+ * the range early.
  */
 const shortWaitMs = 10_000;
 /** Length in ms of the time range of a test search. */
 const trialMs = 1_000;
 /**
- * Maximum duration of one sleep in ms. A longer wait consists of several sleeps, because the wall clock may be changed
+ * Maximum duration of one sleep in ms. A longer wait consists of several sleeps, because the wall clock may change
  * during the wait.
  */
 const longestSleepMs = 60_000;
@@ -173,8 +169,8 @@ class RangePlanning {
   }
 
   /**
-   * Opens the first search. If the service's clock turns out to be behind, closes the search and opens one with a
-   * shorter range (E11).
+   * Opens the first search. If the service's clock is behind, closes this search and opens a search of a shorter range
+   * (E11).
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { definition, quirks } = this.#tools;
@@ -212,8 +208,8 @@ class RangePlanning {
   }
 
   /**
-   * Runs a test search. Rejects if the service refuses the credentials or the query. Gives up after waiting `turnMs`
-   * for a free search job.
+   * Runs a test search. Rejects if the service refuses the credentials or the query. Does nothing if no search job
+   * becomes free within `turnMs`.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { definition, quirks } = this.#tools;
@@ -227,7 +223,7 @@ class RangePlanning {
     }
   }
 
-  /** Returns the latest time in ms whose rows are old enough to be searched. */
+  /** Returns the latest time in ms for which rows are old enough to be searched. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs, jobs } = this.#options;
     return Math.floor(jobs.clock.now() - settlingMs(settleDelayMs, clockBehindMs));
@@ -252,7 +248,7 @@ class RangePlanning {
     }
   }
 
-  /** Fields that the service describes, for CSV and Parquet; undefined for other formats. */
+  /** Returns the fields that the service describes, for CSV and Parquet. Returns undefined for other formats. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.definition.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
@@ -268,21 +264,21 @@ class RangePlanning {
     if (!isCut || !definition.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = definition.identity;
-    // If a search by receipt time was cut short, rows may be missing anywhere in its range. Its result is not used to
-    // find the newest segment.
+    // If the service cut a search by receipt time short, rows may be missing anywhere in its range. So its result does
+    // not show the newest segment.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => definition.order(interval, quirks.isEndInclusive);
-    // Counting the rows by an aggregation probably takes as long as the first search took.
+    // The aggregation that counts the rows probably takes as long as the first search.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // The oldest row that the search found is not counted here. It is outside the newest segment, which proves that
-      // the segment is complete.
+      // Leaves out the oldest row that the search found. It is outside the newest segment, which proves that the
+      // segment is complete.
       const foundRows = progress.messageCount - 1;
       const max = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: max, foundRows: 0 } : { limit, foundRows };
@@ -303,8 +299,7 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { definition, quirks } = this.#tools;
     const isCut = definition.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The service returned all rows of the first search, so the message limit is assumed to be higher than the number
-    // of these rows.
+    // The service returned all rows of the first search, so the message limit must be higher than their number.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
@@ -333,15 +328,15 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/** A search that was cut short has found all rows of the newest part of its time range. Returns this part. */
+/** Returns the newest part of a search's time range, in which a search that was cut short has found all rows. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
 /**
- * Returns the part of the range that is older than the newest segment. Its number of rows is estimated, as if rows were
- * as dense as in the newest segment.
+ * Returns the part of the range before the newest segment. Its number of rows is estimated from the density of rows in
+ * the newest segment.
  */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));

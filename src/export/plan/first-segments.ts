@@ -1,6 +1,6 @@
 /**
- * Divides an export's time range into segments by row counts. A segment has at most as many rows as one search returns.
- * A segment with too many rows is divided when it is searched (E4).
+ * Divides an export's time range into segments by row counts. A segment has at most as many rows as one search can
+ * return. If it turns out to have more rows, it is divided during the search (E4).
  */
 import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
@@ -20,11 +20,11 @@ export interface SegmentsInput {
   readonly range: Interval;
   /** Row counts of short periods, in order of time. */
   readonly slices: readonly SliceCount[];
-  /** Number of rows at which the service is expected to cut a search short (the message limit). */
+  /** Expected message limit: the number of rows at which the service cuts a search short. */
   readonly limit: number;
   /**
-   * Number of newest rows that the first search has already found. If it is not 0, the newest segment has at most this
-   * many rows.
+   * Number of newest rows that the first search has already found. Unless it is 0, the newest segment has at most this
+   * number of rows.
    */
   readonly foundRows: number;
 }
@@ -37,7 +37,7 @@ export const requestsOfCount = 4;
 /** Returns the segments in order of time. A range without rows is one segment. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
-  // The number of segments in a plan is limited. If there would be too many segments, larger segments are used.
+  // If there are too many segments for a plan, makes the segments larger.
   for (let times = 1; ; times *= 2) {
     const segments = segmentsOf(input, times * fullestRows(limit));
     if (segments.length <= maxSegments) return segments;
@@ -58,7 +58,7 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = maxE
   }));
 }
 
-/** Returns the number of rows at which a search needs the fewest requests per row. */
+/** Returns the number of rows for which a search needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
   const max = Math.max(1, limit - 1);
   const inWholePages = Math.floor(max / maxPageRows) * maxPageRows;
@@ -95,8 +95,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A search whose row count is round, such as 20,000, looks as if the service cut it short. Planned segments
-    // therefore avoid round row counts.
+    // A search with a round row count, such as 20,000, looks as if the service cut it short. So planned segments avoid
+    // round row counts.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -41,7 +41,7 @@ export async function countSlices(interval: Interval, tools: SliceTools): Promis
   }
 }
 
-/** Returns the counted periods in order of time; undefined if a record is invalid. */
+/** Returns the counted periods in order of time, or undefined if a record is invalid. */
 export function slicesOf(
   records: RecordPage['records'],
   { fromMs, toMs }: Interval,
@@ -55,7 +55,7 @@ export function slicesOf(
     seen.add(startMs);
     // Ignores rows at the end of the interval, because some services include the end (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval. Its rows are counted as rows at the start of the interval.
+    // A counted period may begin before the interval. Then its rows count as rows at the start of the interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

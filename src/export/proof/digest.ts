@@ -3,7 +3,7 @@
  * a digest (E6). The functions are pure; `proving.ts` sends the requests.
  *
  * A commit record contains a hash of the values of all periods, or a weighted sum in searches by receipt time. A number
- * such as `1.788E12` is rounded. If rounding explains its difference, it counts as not compared.
+ * such as `1.788E12` is rounded. If rounding may explain a difference, the value counts as not compared.
  */
 import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -32,7 +32,7 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** Returns whether the service counted the same rows in `parts`, taken together, as in `whole`. */
+/** Returns whether the service counted as many rows in all `parts` together as in `whole`. */
 export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boolean {
   const rowsIn = ({ slices }: DigestGroup) => weightedSumOf(slices.map(({ fromMs, rows }) => [fromMs, rows] as const));
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
@@ -46,7 +46,7 @@ export interface Figure {
   readonly reach: number;
 }
 
-/** Count, size and times of rows according to the service; undefined if not reported. */
+/** Count, size and times of rows according to the service. A value is undefined if the service did not report it. */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
@@ -73,7 +73,7 @@ export function digestOperators(sliceText: string): string {
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Returns the periods in the service's answer, in order of time; undefined if a record is invalid. */
+/** Returns the periods in the service's answer in order of time, or undefined if a record is invalid. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
@@ -82,7 +82,7 @@ export function digestSlices(records: RecordPage['records'], lengthMs: number): 
     const start = readFigure(textOf(record, slice));
     const fromMs = start?.reach === 0 && Number.isSafeInteger(start.value) ? start.value : undefined;
     const count = readFigure(textOf(record, '_count'));
-    // A rounded row count could hide missing rows, so it is rejected.
+    // Rejects a rounded row count, because it could hide missing rows.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -132,7 +132,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // If an interval shares a period with the interval before it, both belong to the same group. The service counts all
+    // If an interval shares a period with the interval before it, both belong to the same group: the service counts all
     // rows of a period together, so their rows cannot be compared separately.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
@@ -154,9 +154,7 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/**
- * Result of comparing one value. `unknown` means that the value is missing, or that rounding may explain a difference.
- */
+/** Result of the comparison of one value. `unknown`: the value is missing, or rounding may explain a difference. */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
@@ -203,8 +201,8 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the values of each period separately. Returns undefined if the commit records and the service's answer have
- * different periods.
+ * Compares the values of each period. Returns undefined if the commit records and the service's answer have different
+ * periods.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -268,8 +266,8 @@ function pairsOf(
 }
 
 /**
- * Compares the service's values of one kind, such as message sizes, with those of the written rows. `ours` is the hash
- * or weighted sum of the written values. `shorten` computes the same from the service's values.
+ * Compares the service's values of one kind, such as message sizes, with the values of the written rows. `ours` is the
+ * hash or weighted sum of the written values. `shorten` computes the same hash or sum from the service's values.
  */
 function agreementOf(
   slices: readonly DigestSlice[],
@@ -290,7 +288,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's values without the additional copies of messages that it stores more than once. */
+/** Returns the service's values without the additional copies of messages. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -343,7 +341,8 @@ function joined(
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
- * Compares a value from the service with the value of the written rows. Without any rows, the values count as equal.
+ * Compares a value from the service with the value of the written rows. If there are no rows, the values count as
+ * equal.
  */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
@@ -375,8 +374,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is not known here. One search has returned all rows of the largest interval, so its
-  // number of rows is used as the limit.
+  // The service's message limit is not known here. Uses the number of rows in the largest interval, because one search
+  // has returned all of them.
   const min = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((max, { written }) => Math.max(max, written), min);
   const counts = slices
@@ -399,7 +398,10 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 /** Maximum number of messages in one query by id, because a query has at most 10,000 characters. */
 export const maxConfirmed = 100;
 
-/** Messages that were received more than once. Undefined if there are none, or too many for one query. */
+/**
+ * Returns the messages that were received more than once. Returns undefined if there are none, or too many for one
+ * query.
+ */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
   const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);
@@ -408,7 +410,8 @@ export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage
 }
 
 /**
- * True if rows were received more than once, but no query can show whether the service stores several copies of them.
+ * Returns true if rows were received more than once, but no query can show whether the service stores several copies of
+ * them.
  */
 export function hasUnconfirmed(group: DigestGroup): boolean {
   return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
@@ -419,7 +422,7 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** A repeated message, and how many additional copies the service stores. `rows` is the number of these copies. */
+/** A repeated message. `rows` is the number of additional copies that the service stores. */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
@@ -427,8 +430,8 @@ export interface ConfirmedMessage {
 }
 
 /**
- * Returns how many additional copies of each message the service stores; undefined if the service's answer contains an
- * impossible number.
+ * Returns the number of additional copies of each message that the service stores. Returns undefined if the service's
+ * answer contains an impossible number.
  */
 export function confirmedOf(
   records: RecordPage['records'],

@@ -1,7 +1,6 @@
 /**
- * Requests counts for the written rows from the service and compares them with the rows (`digest.ts`, E6).
- *
- * Searches by receipt time are compared together. If they differ, the range is halved until the differing intervals are
+ * Requests counts from the service and compares them with the written rows (`digest.ts`, E6). Searches by receipt time
+ * are compared together. If there is a difference, the range is halved until the intervals with the difference are
  * found.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -36,13 +35,13 @@ export interface ProvingTools extends Pick<SearchTools, 'definition' | 'quirks'>
   readonly jobs: JobSet;
 }
 
-/** Result of comparing all unchecked intervals with the service. */
+/** Result of the comparison of all unchecked intervals with the service. */
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
   /**
-   * Ranges with too many repeated rows to ask the service about each row. It is therefore unknown whether the service
-   * stores these rows several times.
+   * Ranges with too many repeated rows for a query about each row. So it is unknown whether the service stores these
+   * rows several times.
    */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
@@ -65,7 +64,7 @@ export async function prove(
 ): Promise<DigestResult> {
   const { definition, quirks } = tools;
   const { byReceiptTime } = definition.identity;
-  // A commit record can show that the service also returns rows at the excluded end of a range. If so, the aggregations
+  // A commit record can show that the service also returns rows at the exclusive end of a range. Then the aggregations
   // end one millisecond earlier (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
@@ -95,7 +94,7 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // Halves without a difference replace the whole range only if the service counted the same rows in both halves as in
+  // Halves without a difference replace the whole range only if the service counted as many rows in both halves as in
   // the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
@@ -115,8 +114,8 @@ async function requestDigest(
   const { text, lengthMs } = digestSliceLength(definition.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // Some services return rows at the end of a range, although the end is excluded. For such a service, the query
-    // itself leaves out these rows (E10).
+    // Some services return rows at the end of a range, although the end is exclusive. For such a service, the query
+    // leaves out these rows (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(
       definition.order(range, false),
@@ -132,7 +131,7 @@ async function requestDigest(
   }
 }
 
-/** Asks the service how often it stores each repeated message. */
+/** Asks the service for the number of copies of each repeated message. */
 async function confirm(
   group: DigestGroup,
   repeated: readonly RepeatedMessage[],
@@ -160,7 +159,7 @@ async function request(
 }
 
 /**
- * Returns the result of a comparison in its stored form. If `isFlagged` is true, ranges that differ are marked as
+ * Returns the result of a comparison in its stored form. If `isFlagged` is true, ranges with a difference are marked as
  * incomplete. Otherwise, they are searched again.
  */
 export function verdictOf(

@@ -1,6 +1,6 @@
 /**
- * Finds where an export writes its files: a volume, or a bucket or container with credentials from a Secret. A
- * namespace can only write to its own folder (E1).
+ * Finds the destination of an export: a volume, or a bucket or container with credentials from a Secret. A namespace
+ * can write only to its own folder (E1).
  */
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../../account/awaited-secrets.ts';
@@ -52,7 +52,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. Secrets that were read before this time must be read again. */
+  /** Monotonic time of the last call of `forget`. Secrets that were read before must be read again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -60,13 +60,13 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the destination. Reads its Secret again after `secretMaxAgeMs`. Throws an error that says what to correct.
+   * Returns the destination. Reads its Secret again after `secretMaxAgeMs`. Throws an error with advice for the user.
    */
   async current(resource: NeedsDestination): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // The old settings are dropped before the Secret is read, so that they are not used if reading it fails.
+    // Drops the old settings before it reads the Secret, so that they are not used if the read fails.
     this.#known = undefined;
     const chosen = withFingerprint(await this.#choose(resource));
     this.#known = { chosen, atMs };
@@ -106,9 +106,9 @@ export class DestinationChoice {
     const { volumes } = this.#options.places;
     const directory = volumes.get(name);
     if (directory !== undefined) return { kind: 'volume', directory, root: volumeRoot(namespace, path) };
-    const has = volumes.size === 0 ? 'it was given none' : `it was given ${[...volumes.keys()].sort().join(', ')}`;
-    const advice = `start the operator with --volume ${name}=DIR, or name another volume`;
-    throw mendable(reasons.volumeNotFound, `The operator has no volume ${name}, ${has}: ${advice}.`);
+    const has = volumes.size === 0 ? 'It has no volumes' : `Its volumes are: ${[...volumes.keys()].sort().join(', ')}`;
+    const advice = `Start the operator with --volume ${name}=DIR, or use another volume`;
+    throw mendable(reasons.volumeNotFound, `The operator has no volume ${name}. ${has}. ${advice}.`);
   }
 
   /**
@@ -140,7 +140,7 @@ export class DestinationChoice {
       const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Secret values that come from files often end in a line break, which is removed here.
+    // Removes the line break at the end of Secret values, which often come from files.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
@@ -150,9 +150,9 @@ type StoreSpec = Pick<S3Spec & AzureBlobSpec & GcsSpec, 'prefix' | 'credentialsS
 
 /** Secret with the credentials of a store. */
 interface StoreSecret {
-  /** Name of the Secret as shown to users. */
+  /** Name of the Secret in messages. */
   readonly name: string;
-  /** Returns the value of a key in the Secret; undefined if the key is missing or its value is empty. */
+  /** Returns the value of a key in the Secret, or undefined if the key is missing or its value is empty. */
   text(member: string): string | undefined;
 }
 
@@ -203,7 +203,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // The hash also includes the real credentials, because the JSON text contains `[secret]` instead of them.
+  // Adds the real credentials to the hash, because the JSON text contains `[secret]` instead.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

@@ -40,13 +40,13 @@ export function secretNames({ spec }: Pick<SearchExport, 'spec'>): readonly stri
   return [...new Set([spec.credentialsSecretRef.name, ...(ofStore === undefined ? [] : [ofStore])])];
 }
 
-/** Secrets that an export refers to. */
+/** Returns the keys of the Secrets that an export refers to. */
 export function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { namespace } = resource.metadata;
   return secretNames(resource).map((name) => ({ namespace, name }));
 }
 
-/** Reads the account and the settings of an export. Throws an error that says what to correct. */
+/** Reads the account and the settings of an export. Throws an error with advice for the user. */
 export async function resolveDefinition(
   resource: SearchExport,
   accounts: Accounts,
@@ -58,12 +58,12 @@ export async function resolveDefinition(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Returns the identifier under which an export is registered for changes of its Secrets. */
+/** Returns the identifier with which an export waits for changes of its Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/** Removes the export when `ttlSecondsAfterFinished` has passed, or requests a reconcile for that time. */
+/** Removes the export if `ttlSecondsAfterFinished` has passed. Otherwise requests a reconcile at that time. */
 export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,
@@ -75,7 +75,7 @@ export async function untilRemoval(
   if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isFinished);
   const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
   if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isFinished);
-  log.info('the export is removed after ttlSecondsAfterFinished; its files stay', { ttlSeconds: ttl });
+  log.info('the export is removed after ttlSecondsAfterFinished; its files are kept', { ttlSeconds: ttl });
   await host.remove(resource);
   return requeue(delayMs, isFinished);
 }

@@ -3,9 +3,9 @@
 export interface ExportSettings {
   /** Minimum time in ms between two writes of progress to the status. */
   readonly statusIntervalMs: number;
-  /** Maximum age in ms of a store's Secret before use. */
+  /** Maximum age in ms of a store's Secret. An older Secret is read again. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms between a change of a search job's state and the reconcile that it causes. */
+  /** Delay in ms from a change of a search job's state to the reconcile of its export. */
   readonly newsDelayMs: number;
 }
 

@@ -2,9 +2,9 @@
  * Reads a millisecond with more rows than one search returns. Ten searches, one for each last digit of the message id,
  * find each row once. If one of them is cut short, it is replaced by ten searches for the last two digits.
  *
- * Rows are returned only if their number equals the count of an aggregation (E6). If the number of rows is the only sign
- * that a search was cut short, the search first counts as complete. If rows are then missing, all searches are repeated,
- * and these searches count as cut short.
+ * Rows are returned only if their number equals the count of an aggregation (E6). If the number of rows is the only
+ * sign that a search was cut short, the search first counts as complete. If rows are then missing, all searches are
+ * repeated, and such searches count as cut short.
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
@@ -43,17 +43,17 @@ export type DenseOutcome =
   /** The files contain all rows of the millisecond. The caller either commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
-   * The searches by last digits failed, or found another number of rows than an aggregation counted. Another attempt
-   * may succeed. `isFailure` is false if the cause may be a lost status answer of the service.
+   * The searches by last digits failed, or found a different number of rows than an aggregation. Another attempt may
+   * succeed. `isFailure` is false if the cause may be a lost status answer of the service.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The searches cannot find all rows of the millisecond. `message` tells users why, and has no full stop. */
+  /** The searches cannot find all rows of the millisecond. `message` is the reason for users, without a full stop. */
   | { readonly kind: 'tooDense'; readonly message: string };
 
 /**
  * Searches the millisecond by the last digits of message ids. If the service or the destination fails, removes all
  * files and rejects.
- * @param dividesDoubtful whether a search counts as cut short if its number of rows is the only sign of that
+ * @param dividesDoubtful true if a search counts as cut short even if its number of rows is the only sign
  */
 export async function searchDense(
   dense: DenseMillisecond,
@@ -126,7 +126,9 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /** True if all searches have ended without a failure, and a search that counts as complete may have been cut short. */
+  /**
+   * True if all searches have ended without a failure, but a search that counts as complete may have been cut short.
+   */
   get hasDoubt(): boolean {
     return this.#isAnyDoubtful && !this.#failure;
   }
@@ -173,8 +175,8 @@ class DenseSearch {
     if (isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${written} rows in total`;
-    // A lost status answer may have contained an error that explains the different number of rows (E5). In this case,
-    // the attempt does not count as a failure.
+    // A lost status answer may have contained an error that explains the different number of rows (E5). Then the
+    // attempt does not count as a failure.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
@@ -240,8 +242,8 @@ class DenseSearch {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
-      // With the maximum number of digits, the search cannot be divided further. It counts as complete, because the count
-      // of an aggregation shows later whether rows are missing.
+      // With the maximum number of digits, the search cannot be divided further. It counts as complete: the count of an
+      // aggregation shows later whether rows are missing.
       const isDoubtful = !isCertain && ending.length < maxDigits;
       if (sign !== undefined && (isCertain || (isDoubtful && this.#dividesDoubtful))) return { kind: 'cut' };
       this.#isAnyDoubtful ||= isDoubtful;
@@ -280,8 +282,8 @@ class DenseSearch {
   }
 
   /**
-   * Reads all rows of the job a second time. Returns true if both readings contain the same number of repeated rows.
-   * The service then stores these rows more than once.
+   * Reads all rows of the job a second time. Returns true if both readings contain the same number of repeated rows,
+   * because the service then stores these rows more than once.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();

@@ -1,5 +1,5 @@
 /**
- * Detects rows that a search returned before, with the same `_messageid` and bytes (E9).
+ * Detects rows that a search has returned before, with the same `_messageid` and bytes (E9).
  *
  * - `InOrder` compares rows of the same millisecond, and needs little memory.
  * - `AnyOrder` compares all rows, and needs about 100 bytes of memory per row.
@@ -10,16 +10,13 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows arrived out of order. In this case, some repeated rows may be undetected. */
+  /** False if rows arrived out of order. Then some repeated rows may be undetected. */
   readonly isSure: boolean;
   /** Stores a row. Returns true if the same row was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/**
- * Maximum memory in bytes for complete rows of one millisecond. If the rows need more memory, only hashes of further
- * rows are stored.
- */
+/** Maximum memory in bytes for complete rows of one millisecond. Only hashes of further rows are stored. */
 const maxStoredBytes = 4 * 1_024 * 1_024;
 
 type StoredRow = { readonly start: number; readonly end: number } | { readonly digest: string };

@@ -29,7 +29,7 @@ export interface ExportDefinition {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
-  /** True if searches of shorter time ranges together find the same rows as one search of the whole range (E8). */
+  /** True if several searches of shorter time ranges find the same rows as one search of the whole range (E8). */
   readonly isSplittable: boolean;
   /** Reason why the query cannot be split, without a full stop. Undefined if the query can be split. */
   readonly unsplittableReason: string | undefined;
@@ -45,7 +45,7 @@ export interface ExportDefinition {
   form(described: readonly DescribedField[]): FileForm;
 }
 
-/** Reason why a request cannot become an export. */
+/** Reason why an export with these settings is not possible. */
 export interface RequestProblem extends Explanation {
   /** Field of the spec that causes the problem. */
   readonly member: string;

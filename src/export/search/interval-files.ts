@@ -1,6 +1,6 @@
 /**
- * Writes the data files of one search. If no commit record names these files, they do not belong to the export and are
- * removed (E3).
+ * Writes the data files of one search. Files that no commit record names do not belong to the export, and are removed
+ * (E3).
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -21,8 +21,8 @@ import type { SearchOrder, SearchTools } from './search-tools.ts';
 export type FileTools = Pick<SearchTools, 'destination' | 'definition' | 'writer' | 'log'>;
 
 /**
- * Maximum number of files that are open for rows at the same time. Searches by receipt time need more open files,
- * because messages can arrive late.
+ * Maximum number of files that accept rows at the same time. Searches by receipt time need more open files, because
+ * messages can arrive late.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 
@@ -73,7 +73,7 @@ export class IntervalFiles {
     };
   }
 
-  /** Resolves to the uploaded files. Rejects with the first error of an upload. */
+  /** Completes the uploads. Resolves to the uploaded files, or rejects with the first error of an upload. */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
     return parts.map((part, index) => ({ name: this.#names[index] as string, ...part }));
@@ -118,7 +118,7 @@ export class IntervalFiles {
   }
 }
 
-/** Returns a function that returns the folder for the day or hour of a row. */
+/** Returns a function that finds the folder for the day or hour of a row. */
 function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row: PageRow) => string {
   if (output.partitionBy === undefined) return () => '';
   const partitions = new Partitions(output.partitionBy, timeZone);

@@ -30,13 +30,13 @@ import {
 import type { BegunSearch } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 
-/** Maximum number of attempts to write a commit record. If all of them fail, the interval must be searched again. */
+/** Maximum number of attempts to write a commit record. If all attempts fail, the interval must be searched again. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew =
   'the interval cannot be searched yet, because its end is not older than settleDelay by the clock of the service';
 
-/** An ended search job, with the facts that `judge` needs. */
+/** An ended search job, with the data that `judge` needs. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
@@ -60,7 +60,7 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
-  /** Time in ms by which the service's clock was behind logfleet's clock when the search began. */
+  /** Delay in ms of the service's clock behind logfleet's clock when the search began. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ export class IntervalSearch implements RunningSearch {
   /** Reports the duration of this search to other searches. Undefined if the planning created the search job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  /** True if a stored commit record may name the files. The files must then not be removed. */
+  /** True if a stored commit record may name the files. Then the files must not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -116,10 +116,10 @@ export class IntervalSearch implements RunningSearch {
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /** Ends the search job before it reaches eight hours, and commits the rows found so far (E13). */
+  /** Ends the search job before its maximum duration of eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A search job that has finished is not ended early, because it has already found all rows. Its errors must still
-    // be read (E5).
+    // A finished search job is not ended early, because it has already found all rows. Its errors must still be read
+    // (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -177,7 +177,7 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // The duration is ignored if the job searched a longer range than this interval.
+    // Ignores the duration of a job that searched a longer range than this interval.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -230,7 +230,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // More errors may have been reported while pages were read, so the current progress of the job is used.
+      // Uses the current progress of the job, because more errors may have been reported while pages were read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -241,7 +241,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { definition, quirks } = this.#tools;
-    // All rows of the job have been read, so the job is closed while an aggregation counts the rows.
+    // Closes the job while an aggregation counts the rows, because all rows of the job have been read.
     const closing = this.#jobs.close(judged.job);
     const order = definition.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
@@ -273,8 +273,7 @@ export class IntervalSearch implements RunningSearch {
   /** Searches a millisecond with too many rows by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Searches by the last digits of message ids may scan many bytes, so the limit of scanned bytes is checked before
-    // they start.
+    // Checks the limit of scanned bytes first, because searches by the last digits of message ids may scan many bytes.
     if (this.#tools.isScannedOut()) this.stop();
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -310,7 +309,7 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /** Completes the files, then writes the commit record (E3). At the same time, closes the search job. */
+  /** Completes the files, and then writes the commit record (E3). Closes the search job at the same time. */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
@@ -334,8 +333,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, definition.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // The destination may have stored the commit record although the write failed. The record is therefore read
-        // back.
+        // The destination may have stored the commit record although the write failed, so the record is read back.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -1,6 +1,6 @@
 /**
- * Reads the result pages of one search job, newest rows first. Each reading uses other page sizes, so that errors
- * between two pages do not repeat (E9).
+ * Reads the result pages of one search job, newest rows first. Each reading uses different page sizes, so that an error
+ * between two pages is not repeated (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -21,9 +21,9 @@ export class JobPages {
   readonly #options: JobPagesOptions;
   #offset = 0;
   #readings = 1;
-  /** Number of rows in the first page, when the result pages were read for the first time. */
+  /** Number of rows in the first page of the first reading. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page, if that page was short. Undefined if that page had as many rows as requested. */
+  /** Last row of the previous page if that page was short. Undefined if it had as many rows as requested. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
@@ -42,7 +42,7 @@ export class JobPages {
     this.#shortEnd = undefined;
   }
 
-  /** Reads pages until `end` rows are read or no more rows come. */
+  /** Reads pages until `end` rows are read, or until the service returns no more rows. */
   async readTo(end: number, filter: PageFilter, rows: RowReceiver): Promise<void> {
     while (this.#offset < end) if (!(await this.#readPage(filter, rows))) return;
   }
@@ -75,8 +75,8 @@ export class JobPages {
   }
 
   /**
-   * Returns true if the rows of the job have moved between two pages (E9). If the previous page was short, its last row
-   * is requested again and compared.
+   * Returns true if the rows of the job have moved between two pages (E9). To find out, requests and compares the last
+   * row of a short page again.
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;

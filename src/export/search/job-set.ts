@@ -12,15 +12,15 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Signal that ends the creation of a search job, even while the creation waits. */
+  /** Cancels the creation of a search job, even while the creation waits. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }
 
 export interface OpenWishes {
-  /** Maximum wait in ms for a free search job; unlimited if absent. */
+  /** Maximum wait in ms for a free search job. Default: no limit. */
   readonly turnMs?: number | undefined;
-  /** Expected duration in ms. The default is the duration of earlier jobs with the same purpose. */
+  /** Expected duration in ms. Default: the duration of earlier jobs with the same purpose. */
   readonly expectedMs?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class JobSet {
     return job;
   }
 
-  /** Records how long a counting aggregation took. The next counting aggregation is expected to take as long. */
+  /** Records the duration of a counting aggregation. It is the expected duration of the next counting aggregation. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }

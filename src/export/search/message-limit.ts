@@ -1,6 +1,6 @@
 /**
  * Decides whether the service cut a search short at its message limit (E4). In doubt, the search counts as cut short.
- * This costs only one more search, but rows are lost if a cut is overlooked.
+ * This only costs another search, but an overlooked cut would lose rows.
  */
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
@@ -16,7 +16,7 @@ export type CutSign =
    * are ignored.
    */
   | 'beyondInterval'
-  /** The number of rows is not below the smallest number at which the service has cut a search short. */
+  /** The number of rows reaches the smallest number at which the service has cut a search short. */
   | 'smallestLimit'
   /**
    * The number of rows is a multiple of 1,000. It may be the message limit, because most message limits are such
@@ -34,8 +34,8 @@ const roundStep = 1_000;
 const minRound = 10_000;
 
 /**
- * Returns why the service seems to have cut a search short. Returns undefined if the search is complete.
- * `smallestLimit` is the smallest row count of a search that was cut short.
+ * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the
+ * smallest row count of a search that was cut short.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -46,7 +46,7 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
   return isRoundCount(messageCount) ? 'roundCount' : undefined;
 }
 
-/** True if the number of rows looks like a message limit. */
+/** Returns true if the number of rows looks like a message limit. */
 export function isRoundCount(messageCount: number): boolean {
   return messageCount >= minRound && messageCount % roundStep === 0;
 }
@@ -60,7 +60,7 @@ export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | unde
 
 export interface Interval {
   readonly fromMs: number;
-  /** End of the interval, which is not part of it. */
+  /** End of the interval (exclusive). */
   readonly toMs: number;
 }
 
@@ -69,13 +69,13 @@ export interface RowOrder {
   /** Oldest time of the rows in the interval. */
   readonly oldestMs: number | undefined;
   /**
-   * True if the rows were not in order of time. Rows may then be missing between the returned rows, not only before the
-   * oldest one.
+   * True if the rows were not in order of time. Then rows may be missing between the returned rows, not only before the
+   * oldest row.
    */
   readonly isDisordered: boolean;
 }
 
-/** Says how an interval is searched further after the service has cut a search short. */
+/** Next search of an interval after the service has cut a search short. */
 export type Cut =
   /** All rows at or after `atMs` are found. The part of the interval before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
@@ -86,8 +86,8 @@ export type Cut =
 
 export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const lastMs = toMs - 1;
-  // Result pages are in order of message time. A search by receipt time that was cut short may therefore lack rows
-  // anywhere in its range.
+  // Result pages are in order of message time, so a search by receipt time that was cut short may lack rows anywhere in
+  // its range.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered && fromMs === lastMs) return { kind: 'dense', atMs: fromMs };
   if (isUnordered) return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };
@@ -95,7 +95,7 @@ export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isD
 }
 
 /**
- * Returns the start of the newest part of the time range in which a search has found all rows, although the service cut
+ * Returns the start of the newest part of the time range in which a search has found all rows although the service cut
  * it short (E6).
  */
 export function wholeBuckets(

@@ -79,13 +79,13 @@ export class MessageReader extends ResultReader {
     await this.#readPages(this.#filter, this.files, end);
   }
 
-  /** Receives the count of an aggregation. */
+  /** Stores the count of an aggregation. */
   override counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
 
   /**
-   * Returns the time of the oldest rows to write, if the service cut the search short. Older rows are left to the next
+   * Returns the time of the oldest rows to write if the service cut the search short. Older rows are left to the next
    * search.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
@@ -120,14 +120,13 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // One row more than the counted number is requested. If this row is also in the counted range, the count was too
-    // small.
+    // Requests one row more than the counted number. If this row is also in the counted range, the count was too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }
 }
 
-/** True if two readings found the same rows. */
+/** Returns true if two readings found the same rows. */
 function haveSameRows(figures: RowFigures, before: RowFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

@@ -30,8 +30,7 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search job also has no records if its query contains no aggregation. `checkAggregation` then reports this
-    // mistake.
+    // A search job also has no records if its query contains no aggregation. `checkAggregation` reports this mistake.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
@@ -44,7 +43,7 @@ export class RecordReader extends ResultReader {
     }
   }
 
-  /** Reads a page of records. Returns the offset of the next page; undefined if no more records come. */
+  /** Reads a page of records. Returns the offset of the next page, or undefined if there are no more records. */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;
     const take = (page: RecordPage) => this.#take(page);

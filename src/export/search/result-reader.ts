@@ -7,7 +7,7 @@ import type { CutSign } from './message-limit.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** Result of reading the rows, as `judge` uses it. */
+/** Result of reading the rows, for `judge`. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'

@@ -18,18 +18,16 @@ import type { Interval } from './message-limit.ts';
  */
 export interface RowFigures {
   readonly received: number;
-  /** Number of rows that two pages contained, although the service stores them only once. */
+  /** Number of rows that were in two pages, although the service stores them only once. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /**
-   * Number of rows that are not written, because the service cut this search short. The next search reads them (E4).
-   */
+  /** Number of rows that are not written because the service cut this search short. The next search reads them (E4). */
   readonly left: number;
-  /** Number of rows whose time is exactly the end of the interval, which is excluded (E10). */
+  /** Number of rows whose time is exactly the exclusive end of the interval (E10). */
   readonly atEnd: number;
   /**
    * Time of the first row that is outside the interval. Undefined if there is none. Rows exactly at the end of the
@@ -54,10 +52,7 @@ export interface RowFilterOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /**
-   * Rows that are older than this time are left to the next search (E4). Undefined if no rows are left to the next
-   * search.
-   */
+  /** Older rows than this time are left to the next search (E4). Undefined if no rows are left to the next search. */
   readonly writtenFromMs: number | undefined;
   /** Length in ms of the periods (time slices) for which rows are counted (E6). */
   readonly sliceMs: number;
@@ -73,7 +68,7 @@ export const noRows = {
 export class RowFilter {
   readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
-  /** True as long as all rows of the current page were already in earlier pages. */
+  /** True while all rows of the current page so far were already in earlier pages. */
   #isPageRepeated = true;
   /** Number of rows at the start of the current page that were already in earlier pages. */
   repeatedAtStart = 0;
@@ -88,15 +83,15 @@ export class RowFilter {
     this.#writtenSums = new SliceSums(options.sliceMs);
   }
 
-  /** Must be called before the first row of each page. */
+  /** Call this method before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
     this.repeatedAtStart = 0;
   }
 
   /**
-   * Counts the repeated rows at the start of the current page as overlapping. Called if these rows are repeated because
-   * the previous page lacked rows.
+   * Counts the repeated rows at the start of the current page as overlapping. Called if they are repeated because the
+   * previous page lacked rows.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
@@ -166,7 +161,7 @@ export class RowFilter {
   }
 }
 
-/** Returns the repeated messages of several searches; undefined if there are too many. */
+/** Returns the repeated messages of several searches, or undefined if there are too many. */
 export function sumOfRepeated(all: readonly Pick<RowFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);

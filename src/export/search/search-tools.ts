@@ -49,15 +49,15 @@ export interface SearchTools extends ExportTools {
   readonly describedFields: readonly DescribedField[];
   /** Finds misspelled names in `output.fields`. */
   readonly chosenFields: ChosenFields;
-  /** Policy for incomplete intervals, which users may change at any time. */
+  /** Returns the policy for incomplete intervals. Users may change it at any time. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
-  /** Number of earlier searches that could not show that the interval is complete. */
+  /** Returns the number of earlier searches that could not show that the interval is complete. */
   readonly failedBefore: (order: SearchOrder) => number;
-  /** Minimum age in ms of rows to search, because newer rows may still arrive (E11). */
+  /** Returns the minimum age in ms of searched rows, because newer rows may still arrive (E11). */
   readonly settleDelayMs: () => number;
-  /** True if the limit of scanned bytes is reached. */
+  /** Returns true if the limit of scanned bytes is reached. */
   readonly isScannedOut: () => boolean;
-  /** Maximum number of parallel search jobs of one interval. */
+  /** Returns the maximum number of parallel search jobs of one interval. */
   readonly searchesAtOnce: () => number;
 }
 
@@ -86,12 +86,9 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /**
-   * The interval has too many rows for one search. `order` describes the next search, of the newer part of the
-   * interval.
-   */
+  /** The interval has too many rows for one search. `order` is the next search: of the newer part of the interval. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
-  /** The interval must be searched again. `isFailure`: the finished search counts as failed. */
+  /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** The interval is incomplete, and another search would not help. The rows are not committed. */
   | {

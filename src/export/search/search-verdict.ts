@@ -1,9 +1,7 @@
 /**
- * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and what happens next if not. The
- * functions are pure.
- *
- * Rows are committed only if as many rows were received as the search job reports. If an answer was lost or the service
- * cut the search short, a separate count must confirm the number of written rows, too.
+ * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and the next step if not. The functions
+ * are pure. Rows are committed only if the number of received rows equals the number that the search job reports. If an
+ * answer was lost, or the service cut the search short, a separate count must also confirm the number of written rows.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -13,12 +11,12 @@ import { recordedSlices } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval } from './message-limit.ts';
 import type { RowFigures } from './row-filter.ts';
 
-/** What is known about an ended search. */
+/** Data about an ended search. */
 export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** True if searches of shorter time ranges together find the same rows as one search of the whole range (E8). */
+  /** True if several searches of shorter time ranges find the same rows as one search of the whole range (E8). */
   readonly isSplittable: boolean;
   /** True if the searched range ends 1 ms earlier, because the service includes the end (E10). */
   readonly isEndMoved: boolean;
@@ -29,17 +27,17 @@ export interface SearchFacts {
   /** Different errors of the search job. */
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
-  /** Result of the latest reading; undefined before. */
+  /** Result of the latest reading; undefined before the first reading. */
   readonly figures: RowFigures | undefined;
   /**
-   * True if only the newest rows of the job were read. This is possible if an earlier count shows how many rows are
-   * needed.
+   * True if only the newest rows of the job were read. This is possible if an earlier count shows the number of needed
+   * rows.
    */
   readonly isReadInPart: boolean;
   /** True if all rows of the job were read at least twice, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** If the service cut the search short, only rows at or after this time are written. */
+  /** Earliest time of the rows to write if the service cut the search short. */
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
@@ -47,9 +45,9 @@ export interface SearchFacts {
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
-  /** True if rows of incomplete intervals are written. */
+  /** True if rows of incomplete intervals are also written. */
   readonly keepsIncomplete: boolean;
-  /** Number of earlier searches of the interval that did not prove the interval complete. */
+  /** Number of earlier searches that did not prove the interval complete. */
   readonly failedBefore: number;
 }
 
@@ -74,15 +72,14 @@ export type Verdict =
   /** The rows must be counted by an aggregation, because an aggregation has no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * All rows of the search job must be read, even if they were read before. If `anyOrder` is true, each row is compared
-   * with all other rows to find duplicates (E9). If `mayLeave` is true, the oldest rows may be left to the next search
-   * (E4).
+   * All rows of the search job must be read, even if they were read before. `anyOrder`: each row is compared with all
+   * other rows to find duplicates (E9). `mayLeave`: the oldest rows may be left to the next search (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /**
-   * The service includes the end of a range, although the end is excluded. The search is repeated with an end 1 ms
+   * The service includes the end of a range, although the end is exclusive. The search is repeated with an end 1 ms
    * earlier (E10).
    */
   | { readonly kind: 'endsInclusive' }
@@ -109,13 +106,13 @@ const statusLost = 'an answer with the status of the search job was lost, and ma
 /** Maximum number of times that an interval is searched again after an error or a wrong row count. */
 export const searchesAgain = 1;
 
-/** True if a row at the end of the range was returned, so the service includes the end (E10). */
+/** Returns true if the search returned a row at the end of the range: the service includes the end (E10). */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
 /**
- * Decides what happens to an interval after its search has ended. The first call for a search is made before its rows
+ * Decides the next step for an interval after its search has ended. The first call for a search is made before its rows
  * are read.
  */
 export function judge(run: SearchFacts): Verdict {
@@ -131,12 +128,12 @@ export function judge(run: SearchFacts): Verdict {
   const cut = sign !== undefined && isSplittable ? cutOfRun(run) : undefined;
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
-  assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // Rows at the excluded end of the range also count toward the message limit. If the search ends 1 ms earlier, the
-  // service returns other rows instead, which are in the interval.
+  assert(received === written + outside + duplicates + left, 'some rows of a search are not counted');
+  // Rows at the exclusive end of the range also count toward the message limit. If the search ends 1 ms earlier, the
+  // service returns rows of the interval instead.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // The result pages may have been wrong, so the rows are read again with other page sizes.
+  // The result pages may have been wrong, so the rows are read again with different page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
@@ -154,15 +151,15 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the searched range. Rows exactly at its end are ignored, because some services
- * include the end (E10). If the search already ended 1 ms earlier for this reason, these rows also count.
+ * Returns the number of rows outside the searched range. Ignores rows exactly at its end, because some services include
+ * the end (E10). If the search already ended 1 ms earlier for this reason, also counts these rows.
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
 /**
- * Decides what follows if a search returned rows outside its range. Its result is not trusted, because rows inside the
+ * Decides the next step if a search returned rows outside its range. Its result is not trusted, because rows inside the
  * range may be missing (E6).
  */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
@@ -184,7 +181,7 @@ function cutOfRun(run: SearchFacts): Cut {
   return run.isReadInPart && !isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
-/** True if the number of received rows differs from the number that the search job reports. */
+/** Returns true if the number of received rows differs from the number that the search job reports. */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RowFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
@@ -227,7 +224,7 @@ function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): V
   return { kind: 'incomplete', reason, record, message };
 }
 
-/** Tells users why a search may lack rows. */
+/** Returns the reason for users why a search may lack rows. */
 function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
@@ -248,8 +245,8 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The aggregation counted no more rows than the search job found, so one search can return all of them. The search is
-  // repeated.
+  // The aggregation counted no more rows than the search job found, so one search can return all of them. So the search
+  // is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
@@ -264,10 +261,10 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Only some rows of the job were read. If these include duplicates, the last rows of the counted range may be unread,
+  // Only some rows of the job were read. If they include duplicates, the last rows of the counted range may be unread,
   // so all rows are read now.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // A histogram may count duplicates. The rows must therefore be counted by an aggregation.
+  // A histogram may count duplicates, so an aggregation must count the rows.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
@@ -275,8 +272,8 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
 }
 
 /**
- * True if every row of the counted range was read. This is certain if the job has no more rows, or if a row before the
- * counted range was read, too (E6).
+ * Returns true if every row of the counted range was read. This is certain if the job has no more rows, or if a row
+ * before the counted range was also read (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
@@ -291,11 +288,11 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/** True if as many rows were written as counted. The count may include duplicates. */
+/** Returns true if the number of written rows equals the count. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost answer, the count must equal the number of written rows. Duplicates are not added, because a repeated
-  // row may hide a missing row.
+  // After a lost answer, the count must equal the number of written rows without duplicates, because a repeated row may
+  // hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -305,8 +302,8 @@ function differenceOf(counted: number, { written }: RowFigures): string {
 }
 
 /**
- * Returns how many rows at or after `fromMs` a histogram or an aggregation counted. A histogram is not trusted after a
- * lost answer (E5).
+ * Returns the number of rows at or after `fromMs` according to a histogram or an aggregation. A histogram is not
+ * trusted after a lost answer (E5).
  */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;

@@ -1,13 +1,11 @@
-/**
- * Stores what this process has observed about the service, where the service's specification allows several behaviours.
- */
+/** Stores observed behaviour of the service for which its specification allows several variants. */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * If a search has already ended at its first status request, it was probably shorter than expected. Therefore, the
- * expected duration is multiplied by this factor.
+ * If a search has already ended at its first status request, it was probably shorter than expected. Then the expected
+ * duration is multiplied by this factor.
  */
 const soonerRatio = 0.99;
 
@@ -18,7 +16,7 @@ export const dateRoundingMs = 1_500;
 export interface BegunSearch {
   /** Expected duration of the search in ms. Undefined until an earlier search has ended. */
   readonly expectedMs: number | undefined;
-  /** Resolves when the first search has ended. From then on, the usual duration of a search is known. */
+  /** Resolves when the first search has ended. Then the usual duration of a search is known. */
   readonly shown?: Promise<void>;
   /** Must be called when this search has ended. */
   readonly ends: () => void;
@@ -26,7 +24,7 @@ export interface BegunSearch {
 
 export class ServiceQuirks {
   /**
-   * True if the service returns rows at the end of a range, although the end is excluded. Later searches then end 1 ms
+   * True if the service returns rows at the end of a range, although the end is exclusive. Then later searches end 1 ms
    * earlier (E10).
    */
   isEndInclusive = false;
@@ -34,13 +32,11 @@ export class ServiceQuirks {
   countMs: number | undefined;
   /** Smallest row count at which the service has cut a search short (E4). Undefined if it has cut no search short. */
   smallestLimit: number | undefined;
-  /**
-   * Time in ms by which the service's clock is behind logfleet's clock (E11). It is 0 if the service's clock is ahead.
-   */
+  /** Delay in ms of the service's clock behind logfleet's clock (E11), or 0 if the service's clock is ahead. */
   clockBehindMs = 0;
   /** Usual duration of a search in ms. Undefined until a search has ended. */
   searchMs: number | undefined;
-  /** True once the service has created a search job. */
+  /** True if the service has created a search job. */
   hasAnswered = false;
   #isDateKnown = false;
   /** Resolves when the first search ends. Undefined while the first search is not running. */
@@ -68,22 +64,21 @@ export class ServiceQuirks {
   }
 
   /**
-   * Stores the duration of a search. `statuses` is the number of status requests that were sent until the search had
-   * ended.
+   * Stores the duration of a search. `statuses` is the number of status requests until the end of the search was known.
    */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /** Maximum time in ms by which the service's clock may be behind logfleet's clock. */
+  /** Maximum possible delay in ms of the service's clock behind logfleet's clock. */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
   /**
-   * Computes how far the service's clock is behind logfleet's clock. `dateMs` is the time in an answer of the service,
-   * received when logfleet's clock showed `nowMs`.
+   * Computes the delay of the service's clock behind logfleet's clock. `dateMs` is the time in an answer of the service
+   * that arrived at `nowMs` by logfleet's clock.
    */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;

@@ -22,7 +22,7 @@ export interface SliceLength {
   readonly lengthMs: number;
 }
 
-/** Returns the shortest period length with which the counts of all periods fit into one result page. */
+/** Returns the shortest length of periods for which all counts fit into one result page. */
 export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
   const minMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
   const days = Math.ceil(minMs / dayMs);

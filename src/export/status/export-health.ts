@@ -1,7 +1,4 @@
-/**
- * Decides which conditions the status of an export shows. The checks have an order, and the first one that applies
- * decides.
- */
+/** Decides which conditions the status of an export shows. The first check that applies decides. */
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
 import { type Condition, reasons } from '../../api/conditions.ts';
@@ -30,7 +27,7 @@ export interface ExportHealthInput {
   readonly pausedBy: string | undefined;
   /** Problem in the spec, a Secret or the destination that prevents all work. */
   readonly problem?: LogfleetError | undefined;
-  /** State of the work; undefined while none runs. */
+  /** State of the work; undefined while no work runs. */
   readonly view?: WorkView | undefined;
   readonly limits?: WorkLimits | undefined;
   readonly wording: ExportWording;
@@ -97,8 +94,8 @@ function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): Expor
 }
 
 /**
- * Returns the end of a sentence about the rows of a complete export. The text says how the rows were checked. If the
- * checks differ, the weakest one is stated (E6).
+ * Returns the end of a sentence about the rows of a complete export: the check that the rows have passed. If there are
+ * several checks, names the weakest (E6).
  */
 function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
   if (level === 'Search') return ', as many rows as the searches reported';
@@ -129,14 +126,14 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
-/** Returns a sentence about files that cannot be removed; empty if there are none. */
+/** Returns a sentence about files that cannot be removed, or an empty text if there are none. */
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file');
   return ` The store keeps ${files} until their retention ends.`;
 }
 
-/** Returns a text for users with the unknown names in `output.fields`; empty if there are none. */
+/** Returns a text for users with the unknown names in `output.fields`, or an empty text if there are none. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -144,14 +141,14 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Returns a text with the number of incomplete intervals and where they are listed. */
+/** Returns a text with the number of incomplete intervals, and the place where they are listed. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
   return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
 }
 
-/** Returns advice on how to have an export checked again. */
+/** Returns advice on how to make logfleet check an export again. */
 function againText({ startedAs }: ExportWording): string {
   return startedAs === 'process' ? 'run the export again' : `set the annotation ${annotations.requestedAt}`;
 }
@@ -185,7 +182,7 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: problem.reason, message: problem.message };
 }
 
-/** Error codes that need another SearchExport, because the query and time range cannot change. */
+/** Error codes of failures that need another SearchExport, because the query and time range cannot change. */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
   ...(
@@ -201,7 +198,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/** Reports the last failure of the export if a user must correct its cause. A search that succeeds ends this report. */
+/** Reports the last failure of the export if a user must correct its cause, until a search succeeds. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -268,8 +265,8 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
   // Another search of the same range would be cut short again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that
-  // ended early are never written (E5).
+  // `incompletePolicy: Keep` does not help if the query has an aggregation: the results of an aggregation that ended
+  // early are never written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
@@ -333,7 +330,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Returns a text for users about running searches; empty if no search runs. */
+/** Returns a text for users about running searches, or an empty text if no search runs. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
@@ -341,7 +338,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
 }
 
-/** Returns why no search can start, without a full stop. The text is empty if a search can start. */
+/** Returns the reason why no search can start, without a full stop, or an empty text if a search can start. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
@@ -366,13 +363,15 @@ function withoutPeriod(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Returns a sentence about the rows written so far; empty if their number is unknown. */
+/** Returns a sentence about the rows written so far, or an empty text if their number is unknown. */
 function writtenSoFar({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')
     return ' No row is written to stdout yet, because logfleet first checks that no row is missing.';
   const { rows } = progress;
-  return rows > 0 ? ` Rows that are already written stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
+  return rows > 0
+    ? ` ${rowsText(rows, groupedText)}, and logfleet keeps ${rows === 1 ? 'it' : 'them'}.`
+    : ' Nothing is written yet.';
 }
 
 function rowsText(rows: number, text = amountText): string {

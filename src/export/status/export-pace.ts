@@ -3,10 +3,10 @@
 export interface PaceSample {
   /** Monotonic time of the sample. */
   readonly atMs: number;
-  /** Ratio of the searches of the export that is done, 0 to 1. */
+  /** Fraction of the export's searches that have ended, from 0 to 1. */
   readonly searchedRatio: number;
   /**
-   * Expected duration in ms of the comparison with the service (digest, E6), which follows the searches. It is 0 if no
+   * Expected duration in ms of the comparison with the service after the searches (digest, E6). It is 0 if no
    * comparison is needed, and undefined if unknown.
    */
   readonly digestMs: number | undefined;
@@ -24,7 +24,7 @@ export interface Pace {
 
 const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
-/** Minimum span in ms for a rate. */
+/** Minimum time in ms between two samples for a rate. */
 const minSpanMs = 5_000;
 /** Minimum time in ms between two samples. */
 const spacingMs = 2_000;
@@ -32,10 +32,7 @@ const spacingMs = 2_000;
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /**
-   * Adds a sample. Removes samples that are too old, and samples with more rows, because these would give a negative
-   * speed.
-   */
+  /** Adds a sample. Removes samples that are too old, and samples with more rows, which would give a negative speed. */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -44,7 +41,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Removes all samples, because no rows are being searched now. */
+  /** Removes all samples, because no search runs now. */
   reset(): void {
     this.#samples = [];
   }
@@ -69,7 +66,7 @@ export class ExportPace {
 }
 
 /**
- * Returns the remaining time in ms of the searches and the digest (the comparison with the service); undefined if
+ * Returns the remaining time in ms of the searches and the digest (the comparison with the service), or undefined if
  * unknown. `long` is the first sample of the last ten minutes.
  */
 function leftMsOf(last: PaceSample, long: PaceSample | undefined): number | undefined {

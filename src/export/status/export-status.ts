@@ -32,7 +32,7 @@ const maxUrl = 2_048;
 
 export interface ExportStatusInput {
   readonly resource: SearchExport;
-  /** The latest known status. */
+  /** The newest known status. */
   readonly before: SearchExportStatus | undefined;
   readonly health: ExportHealth;
   readonly startedAtMs: number;
@@ -56,7 +56,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // Until the destination is read, the status keeps the manifest that an earlier process found.
+  // The status keeps the manifest that an earlier process found until the destination is read.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {

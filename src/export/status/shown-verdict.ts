@@ -1,6 +1,6 @@
 /**
- * Decides how long a restarted process keeps the conditions in the status. Before it can replace these conditions, it
- * must read the destination.
+ * Decides how long a restarted process keeps the conditions in the status. It must read the destination before it can
+ * replace them.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -19,8 +19,7 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reasons of conditions that end only with success. They stay in the status until this process has committed an
- * interval.
+ * Reasons of conditions that only a success ends. The status keeps them until this process has committed an interval.
  */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,

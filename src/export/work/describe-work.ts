@@ -1,4 +1,4 @@
-/** Derives what the status shows from the state of the work on an export. All functions are pure. */
+/** Derives the contents of the status from the state of the work on an export. All functions are pure. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { settlingMs } from '../search/settling.ts';
@@ -20,14 +20,11 @@ export interface ViewFacts extends WorkFacts {
   readonly fromMs: number;
   /** Last failure; undefined after a success. */
   readonly lastError: LogfleetError | undefined;
-  /** Duration in ms of earlier searches that are like a comparison with the service; 0 if there was none. */
+  /** Duration in ms of earlier searches that are similar to a comparison with the service; 0 if there was none. */
   readonly usualDigestMs: number;
 }
 
-/**
- * Minimum delay in ms before a wall time is checked again. The check is repeated, because the wall clock may have been
- * set back.
- */
+/** Minimum delay in ms before a wall time is checked again, because the wall clock may have been set back. */
 const minSettleWaitMs = 1_000;
 
 export function describeState(state: DecidedState, facts: ViewFacts) {
@@ -50,7 +47,7 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
   const deadlineDelayMs = (limits.deadlineMs ?? Number.POSITIVE_INFINITY) - now.wallMs;
   switch (state.kind) {
     case 'loading': {
-      // The export may already be complete, so the deadline is ignored unless a failure has occurred.
+      // Ignores the deadline unless a failure has occurred, because the export may already be complete.
       const waitsFor = facts.lastError && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
       return { stage: 'loading', progress: undefined, intervals: [], waitsFor, delaysMs: [deadlineDelayMs] };
     }
@@ -81,7 +78,7 @@ function destinationDelaysMs(state: Planning | Decided, facts: WorkFacts): reado
   return [state.tidyAtMs - facts.now.monotonicMs, rereadDelayMs(state, facts)];
 }
 
-/** Returns why the export has no plan yet. Returns undefined if it is being planned. */
+/** Returns the reason why the export has no plan yet, or undefined if it is being planned. */
 function waitBeforePlan(state: Planning, facts: ViewFacts): Wait | undefined {
   const { limits, now, running, fromMs } = facts;
   const firstMs = fromMs + settlingMs(limits.settleDelayMs, now.clockBehindMs);
@@ -93,10 +90,9 @@ function waitBeforePlan(state: Planning, facts: ViewFacts): Wait | undefined {
 }
 
 /**
- * Returns the expected remaining time in ms of the comparison with the service (digest). It is 0 if no comparison is
- * left, and undefined if the comparison takes longer than expected.
- *
- * A digest covers the whole range, so it probably takes as long as a search or a counting aggregation.
+ * Returns the expected remaining time in ms of the comparison with the service (digest). It is 0 if no digest is left,
+ * and undefined if the digest takes longer than expected. A digest covers the whole range, so it probably takes as long
+ * as a search or a counting aggregation.
  */
 function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFacts): number | undefined {
   if (state.kind !== 'exporting' || !state.decision.isDigestLeft) return 0;
@@ -105,7 +101,7 @@ function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFact
   return leftMs > 0 ? leftMs : undefined;
 }
 
-/** Returns the time in ms after which the state of the work may change although no event occurs. */
+/** Returns the time in ms until the state of the work may change without an event. */
 function requeueAfterMs(stateDelaysMs: readonly number[], { now, trouble }: ViewFacts, wait: Wait | undefined): number {
   const delaysMs = [...stateDelaysMs];
   if (trouble) delaysMs.push(trouble.untilMs - now.monotonicMs);

@@ -1,8 +1,7 @@
 /**
- * Decides which searches of an export start and stop, and what the export waits for. A pure function.
- *
- * A segment has one search at a time (E3). No search includes times for which messages may still arrive (E11). Only
- * commit records show what is done, so every process decides the same.
+ * Decides which searches of an export start and stop, and what the export waits for (pure). A segment has one search at
+ * a time (E3). No search includes times for which messages may still arrive (E11). Only commit records show finished
+ * work, so every process makes the same decision.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -28,7 +27,7 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Maximum number of rows. If the running searches are expected to reach this number, no more searches start. */
+  /** Maximum number of rows. No more searches start if the running searches will probably reach this number. */
   readonly maxMessages: number | undefined;
   /** Maximum number of scanned bytes. Running searches stop at this number. */
   readonly maxBytesScanned: number | undefined;
@@ -41,7 +40,7 @@ export interface ExportLimits {
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Results of comparing the written rows with the service. */
+  /** Results of the comparisons of the written rows with the service. */
   readonly verdicts: readonly DigestVerdict[];
   /** True if the written rows must be compared with the service (E6). */
   readonly wantsDigest: boolean;
@@ -49,7 +48,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time until which no search starts, because a failure delays the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Intervals that are searched first. They are parts of longer intervals whose searches the service cut short. */
+  /** Intervals to search first: parts of longer intervals whose searches the service cut short. */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by search jobs that have ended. */
   readonly scannedBytes: number;
@@ -59,10 +58,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly part: WorkerPart;
   /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   readonly yieldsUntilMs: number;
-  /**
-   * Monotonic time from which this worker may replace the first worker, and compare rows with the service instead of
-   * it.
-   */
+  /** Monotonic time from which this worker may replace the first worker in the comparison of rows with the service. */
   readonly replacesFirstAtMs: number;
   readonly now: ExportMoment;
 }
@@ -70,7 +66,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
+  /** Delay in ms of the service's clock behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
 }
 
@@ -90,15 +86,15 @@ export type Wait =
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
 export interface ExportProgress extends Pick<ManifestTotals, 'rows' | 'bytes' | 'encodedBytes' | 'duplicates'> {
-  /** Ratio of the export that is done, 0 to 1. Each planned segment counts equally. */
+  /** Finished fraction of the export, from 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
   /**
-   * Ratio of finished searches to all searches, 0 to 1. `coveredRatio` is smaller until the written rows have been
-   * compared with the service.
+   * Fraction of searches that have ended, from 0 to 1. `coveredRatio` is smaller until the written rows are compared
+   * with the service.
    */
   readonly searchesDone: number;
   readonly intervalsDone: number;
-  /** Expected number of intervals. It is the sum of the committed intervals and the unfinished segments. */
+  /** Expected number of intervals: the sum of the committed intervals and the unfinished segments. */
   readonly intervalsPlanned: number;
   readonly scannedBytes: number;
 }
@@ -109,8 +105,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   /** Searches that must stop without a commit record. */
   readonly stop: readonly S[];
   /**
-   * Searches that have almost reached the service's maximum duration. They are ended now, and the rows that they found
-   * are committed (E13).
+   * Searches that have almost reached the service's maximum duration. They are ended now, and their rows are committed
+   * (E13).
    */
   readonly endAsCut: readonly S[];
   /** True if the whole time range has commit records. */
@@ -121,13 +117,13 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly isDigestLeft: boolean;
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms after which the decision may change without an event; infinite if it cannot. */
+  /** Time in ms until the decision may change without an event. Infinity if it cannot change. */
   readonly requeueAfterMs: number;
 }
 
 /**
- * Marks a delay that concerns the comparison with the service (digest). It replaces the number of a segment, because
- * the comparison concerns several segments.
+ * Replaces the number of a segment in a delay of the comparison with the service (digest), which covers several
+ * segments.
  */
 export const digestSegment = -1;
 
@@ -188,8 +184,8 @@ function refusalOf(
 }
 
 /**
- * Returns how many searches may start. This limit prevents the export from exceeding `maxMessages` by more than the
- * rows of one search.
+ * Returns the number of searches that may start. With this limit, the export exceeds `maxMessages` by at most the rows
+ * of one search.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -202,7 +198,7 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** Returns the number of rows that a search can return: the message limit or an estimate. */
+/** Returns the number of rows that one search can return: the message limit, or an estimate of it. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((max, { messageCount }) => Math.max(max, messageCount), usualLimit);
@@ -213,7 +209,7 @@ function writtenRows(records: readonly CommitRecord[]): number {
   return records.reduce((sum, { written }) => sum + written, 0);
 }
 
-/** Returns why neither a search nor the planning may start; undefined if they may. */
+/** Returns the reason why neither a search nor the planning may start, or undefined if they may start. */
 export function haltOf(limits: Omit<ExportLimits, 'smallestLimit'>, wallMs: number, scanned: number): Wait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
@@ -285,8 +281,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns what prevents the comparison with the service: a user must act, or the first worker does it. Returns
- * undefined if nothing prevents it.
+ * Returns the reason why this process must not compare rows with the service: a user must act, or the first worker does
+ * it. Returns undefined if there is no reason.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
@@ -295,7 +291,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   return input.now.monotonicMs < input.replacesFirstAtMs ? { kind: 'workers' } : undefined;
 }
 
-/** Maximum progress that is shown until the written rows have been compared with the service, as a ratio. */
+/** Maximum shown progress (a fraction) until the written rows are compared with the service. */
 const searchedRatio = 0.99;
 
 function plannedProgress(
@@ -332,7 +328,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Returns the monotonic time at which the search job must be ended; infinite if no job must be ended. */
+/** Returns the monotonic time at which the search job must be ended. Returns Infinity if no job must be ended. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -353,7 +349,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 
 /** Message limit of most services (section 8 of docs/service.md). */
 export const usualLimit = 100_000;
-/** Number of rows that the next search by receipt time should find, as a ratio of the message limit. */
+/** Number of rows that the next search by receipt time should find, as a fraction of the message limit. */
 const aimedRatio = 0.6;
 /** Maximum ratio of the next search's length to the length of the previous interval. */
 const widest = 4;

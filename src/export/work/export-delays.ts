@@ -1,8 +1,6 @@
 /**
- * Manages the delays of an export.
- *
- * After a failure, the whole export waits, and the failed interval waits even longer. An incomplete interval waits
- * until a user acts.
+ * Manages the delays of an export. After a failure, the whole export waits. The failed interval waits even longer. An
+ * incomplete interval waits until a user acts.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -30,7 +28,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons of failures that repeat until the user creates another SearchExport. The delays between attempts are long.
+ * Reasons of failures that repeat until the user creates another SearchExport. The delays between such attempts are
+ * long.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -52,13 +51,13 @@ export class ExportDelays {
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Number of searches that found an interval incomplete, by interval. */
+  /** Number of searches by interval that found the interval incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination that was followed by a successful write of a probe file. */
+  /** Last failure of the destination after which a probe file was written successfully. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True once a search has succeeded. Until then, even the first failure is reported. */
+  /** True after a search has succeeded. Before, even the first failure is reported. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -77,7 +76,7 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Returns the failure that delays the export at a monotonic time; undefined if none does. */
+  /** Returns the failure that delays the export at this monotonic time, or undefined if there is none. */
   troubleAt(nowMs: number): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > nowMs ? this.#trouble : undefined;
   }
@@ -113,15 +112,15 @@ export class ExportDelays {
   }
 
   /**
-   * Delays the whole export after a failure. `isCostly` is true if the failed work takes long to repeat, so the delay
+   * Delays the whole export after a failure. If `isCostly` is true, the failed work takes long to repeat, and the delay
    * may be longer.
    */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.troubleAt(this.#clock.monotonic())) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // If a request is refused again with the same error code, the status keeps the first error. The message names the
-    // address of the request, so it would otherwise change with each request.
+    // If a request is refused again with the same error code, the status keeps the first error. Otherwise, the message
+    // would change with the address of each request.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
@@ -194,7 +193,7 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
 }
 
 /**
- * Returns the delay in ms after a failure that persists until the user creates another SearchExport. Returns undefined
+ * Returns the delay in ms after a failure that repeats until the user creates another SearchExport. Returns undefined
  * for other failures.
  */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {

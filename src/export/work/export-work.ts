@@ -1,9 +1,8 @@
 /**
  * Does the work of one export: plans and runs searches, checks that no row is missing, and writes the manifest.
- *
- * `work-state.ts` has the states of the work, and `next-actions.ts` decides what comes next. This file carries that out
- * and turns the results into events of the state machine. All results are at the destination (E3), so this process may
- * end at any time. Only `advance` starts work, and it does not wait.
+ * `work-state.ts` contains the states of the work, and `next-actions.ts` decides the next actions. This file carries
+ * out these actions, and converts the results to events of the state machine. All results are at the destination (E3),
+ * so this process may end at any time. Only `advance` starts work, and it does not wait.
  */
 import { assert } from '../../base/assert.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -45,7 +44,7 @@ export interface ExportWorkOptions extends ExportTools {
   readonly onChange: () => void;
 }
 
-/** Text that follows a message about repeated rows, if the service could not confirm how often it stores them (E6). */
+/** Text after a message about repeated rows if logfleet could not ask the service how often it stores them (E6). */
 const repeatsText =
   `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
@@ -131,7 +130,7 @@ export class ExportWork {
     this.#state = nextState(this.#state, event);
   }
 
-  /** State of the export while it has a plan and no manifest. */
+  /** State of the export while it has a plan, but no manifest. */
   get #exporting(): Exporting {
     assert(this.#state.kind === 'exporting', 'searches, comparisons and the manifest need a plan');
     return this.#state;
@@ -146,7 +145,7 @@ export class ExportWork {
     if (step) this.#begin(step);
   }
 
-  /** Decides which searches start and stop while the export has a plan and no manifest. */
+  /** Decides which searches start and stop while the export has a plan, but no manifest. */
   #decided(now: ExportMoment): DecidedState<Search> {
     if (this.#state.kind !== 'exporting') return this.#state;
     const { quirks, part, definition } = this.#options;
@@ -203,7 +202,7 @@ export class ExportWork {
     };
   }
 
-  /** Scanned bytes, without those of running searches. */
+  /** Bytes scanned by ended searches. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#run?.jobs.scannedBytes ?? 0);
   }
@@ -244,7 +243,7 @@ export class ExportWork {
         return this.#plan(step, jobs);
       case 'readRecords':
         await this.#readRecords(step.which);
-        // If another process has committed an interval, this process no longer needs to delay its search.
+        // If another process has committed an interval, the delay of its search ends.
         for (const record of this.#exporting.records) this.#searches.forget(record);
         return;
       case 'prove':

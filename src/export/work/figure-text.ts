@@ -24,7 +24,7 @@ export function amountText(amount: number): string {
 /** Allows for rounding errors of floating-point numbers, such as 0.29 × 100. */
 const roundingError = 1e-9;
 
-/** Converts a ratio to whole percent, rounded down. The result is 100 only if everything is done. */
+/** Converts a ratio to whole percent, rounded down, so that only a ratio of 1 gives 100. */
 export function percentOf(part: number): number {
   return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
 }

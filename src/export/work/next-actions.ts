@@ -1,6 +1,6 @@
 /**
- * Decides what the work on an export does next: which searches start and stop (`export-decision.ts`), and which step
- * begins. All functions are pure.
+ * Decides the next actions of the work on an export: the searches that start and stop (`export-decision.ts`), and the
+ * step that begins. All functions are pure.
  */
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
@@ -24,17 +24,17 @@ export type Step =
   | { readonly kind: 'readRecords'; readonly which: Exclude<UnreadRecords, 'none'> }
   /** Compares the written rows of the given intervals with the service. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
-  /** Writes the export manifest. After a failed attempt (`isRepeated`), the commit records are read again before. */
+  /** Writes the export manifest. After a failed attempt (`isRepeated`), reads the commit records again first. */
   | { readonly kind: 'finish'; readonly coverage: Coverage; readonly isRepeated: boolean };
 
-/** State of the work, and the decision about the searches while there are any. */
+/** State of the work, and the decision about the searches if the export can have searches in this state. */
 export type DecidedState<S extends RunningSearch = RunningSearch> = Loading | Planning | Decided<S> | Complete;
 
 export interface Decided<S extends RunningSearch = RunningSearch> extends Exporting {
   readonly decision: ExportDecision<S>;
 }
 
-/** Everything but the state on which the next actions depend. */
+/** Data on which the next actions depend, besides the state. */
 export interface WorkFacts {
   readonly now: ExportMoment;
   readonly limits: WorkLimits;
@@ -43,7 +43,7 @@ export interface WorkFacts {
   readonly trouble: Trouble | undefined;
   /** True if the destination failed, so that a probe file must be written to test the destination. */
   readonly needsProbe: boolean;
-  /** Scanned bytes, without those of running searches. */
+  /** Bytes scanned by ended searches. */
   readonly endedBytes: number;
   /** Number of running searches. */
   readonly searches: number;
@@ -110,7 +110,7 @@ function nextStep(state: DecidedState, facts: WorkFacts): Step | undefined {
   }
 }
 
-/** Returns the step that keeps the destination in order before other work; undefined if none is due. */
+/** Returns the step that cleans up or tests the destination before other work, or undefined if none is due. */
 function destinationStep({ tidyAtMs }: Planning | Exporting, { now, needsProbe, limits }: WorkFacts): Step | undefined {
   if (tidyAtMs <= now.monotonicMs) return { kind: 'tidy' };
   return needsProbe && !limits.isPaused ? { kind: 'probe' } : undefined;
@@ -132,12 +132,12 @@ function exportingStep(state: Decided, facts: WorkFacts): Step | undefined {
 }
 
 /**
- * Time in ms after which all commit records are read again while they contradict each other. A user may have changed a
- * commit record that was already read. Until then, only new commit records are read.
+ * Interval in ms at which all commit records are read again while they contradict each other, because a user may change
+ * a commit record that was already read. In between, only new commit records are read.
  */
 const disorderRereadMs = 20 * stallRetryMs;
 
-/** Returns which commit records must be read before other work. */
+/** Returns the commit records that must be read before other work. */
 function recordsToRead(state: Decided, facts: WorkFacts): UnreadRecords {
   const { unread, decision, readAtMs, allReadAtMs } = state;
   if (unread !== 'none') return unread;
@@ -147,27 +147,36 @@ function recordsToRead(state: Decided, facts: WorkFacts): UnreadRecords {
   return isOutdated(state, facts) || (isInDisorder && monotonicMs - readAtMs >= stallRetryMs) ? 'new' : 'none';
 }
 
-/** Returns why neither searches nor the planning may start, such as a pause. Returns undefined if they may start. */
+/**
+ * Returns the reason why neither searches nor the planning may start, such as a pause. Returns undefined if they may
+ * start.
+ */
 export function haltNow({ limits, now, endedBytes }: WorkFacts): Wait | undefined {
   return haltOf(limits, now.wallMs, endedBytes);
 }
 
-/** Returns the time in ms until this worker may plan the export instead of the first worker; at most 0 if it may now. */
+/**
+ * Returns the time in ms until this worker may plan the export instead of the first worker. It is at most 0 if the
+ * worker may plan now.
+ */
 export function standInDelayMs({ othersSeenAtMs }: Planning, { part, now }: WorkFacts): number {
   return replacesFirstAtMs(othersSeenAtMs, part) - now.monotonicMs;
 }
 
-/** True while this process waits for the first worker to write the plan. */
+/** Returns true while this process waits for the first worker to write the plan. */
 export function awaitsPlan(state: Planning, facts: WorkFacts): boolean {
   return standInDelayMs(state, facts) > 0;
 }
 
-/** True if other workers may have written objects since this worker last read the destination. */
+/** Returns true if other workers may have written objects since this worker last read the destination. */
 function isOutdated(state: Planning | Decided, facts: WorkFacts): boolean {
   return rereadDelayMs(state, facts) <= 0;
 }
 
-/** Returns the time in ms until this worker reads the objects of other workers again; infinite for the only worker. */
+/**
+ * Returns the time in ms until this worker reads the objects of other workers again. Returns Infinity for the only
+ * worker.
+ */
 export function rereadDelayMs(state: Planning | Decided, { part, now, searches }: WorkFacts): number {
   if (part.workers === 1) return Number.POSITIVE_INFINITY;
   const sinceMs = now.monotonicMs - state.readAtMs;

@@ -1,5 +1,5 @@
 /**
- * Counts the written rows in 60 equal periods of the export's time range, to display them. If only the sum for several
+ * Counts the written rows in 60 equal periods of the export's time range for display. If only the sum of several
  * periods is known, it is divided evenly among them.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -29,7 +29,7 @@ export class RowHistogram {
     if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
   }
 
-  /** Returns the row count of each period in order of time; empty if there are no commit records. */
+  /** Returns the row count of each period in order of time, or an empty list if there are no commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // A period that begins before the interval also counts rows outside it, so this period is ignored. The other rows of
-  // the interval are assigned to the time before the first remaining period.
+  // Ignores a period that begins before the interval, because it also counts rows outside the interval. The other rows
+  // of the interval are assigned to the time before the first remaining period.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -30,7 +30,7 @@ export interface RunningSearchesOptions {
   readonly messages: NewestTexts;
   /** Range of the export. */
   readonly range: Interval;
-  /** Called with each commit record that a search writes, or that it finds already written. */
+  /** Called with each commit record that a search writes or that another process has already written. */
   readonly onCommitted: (record: CommitRecord) => void;
   /** Called when another process writes commit records for this export. */
   readonly onOthers: () => void;
@@ -39,7 +39,7 @@ export interface RunningSearchesOptions {
 }
 
 export class RunningSearches {
-  /** Intervals that are searched first, beginning with the interval that starts last. */
+  /** Intervals to search first, beginning with the latest interval. */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by ended searches. */
   endedBytes = 0;
@@ -49,8 +49,8 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   /**
-   * Searches that were running when a user changed `incompletePolicy` to `Keep`. If such a search ends as incomplete,
-   * its result is ignored, so its interval is searched again.
+   * Searches that were running when a user changed `incompletePolicy` to `Keep`. If such a search finds its interval
+   * incomplete, the result is ignored, and the interval is searched again.
    */
   #ofFormerPolicy = new WeakSet<Search>();
 
@@ -138,7 +138,7 @@ export class RunningSearches {
     }
   }
 
-  /** Adds a message to the status. The message is removed when the interval is committed. */
+  /** Adds a message about an interval to the status. It is removed when the interval is committed. */
   #tell(order: SearchOrder, message: string): void {
     this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
@@ -161,8 +161,8 @@ export class RunningSearches {
 const usualCreationMs = 10_000;
 
 /**
- * Returns how many searches have waited unusually long for their search job. `delayMs` is the time in ms until this
- * number may rise.
+ * Returns the number of searches that have waited unusually long for their search job. `delayMs` is the time in ms
+ * until this number may rise.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -177,7 +177,7 @@ const maxTexts = 10;
 
 interface Reported {
   readonly text: string;
-  /** What the message is about, such as an interval. Undefined if the message concerns the whole export. */
+  /** Subject of the message, such as an interval. Undefined if the message is about the whole export. */
   readonly of: string | undefined;
 }
 
@@ -188,12 +188,12 @@ export class NewestTexts {
     return this.#reported.map(({ text }) => text);
   }
 
-  /** Adds a text. A listed text becomes the newest. */
+  /** Adds a text. If the text is already in the list, it becomes the newest. */
   tell(text: string, of?: string): void {
     this.#reported = [{ text, of }, ...this.#reported.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
-  /** Adds a text. A listed text keeps its position. */
+  /** Adds a text. If the text is already in the list, it keeps its position. */
   keep(text: string): void {
     if (!this.all.includes(text)) this.tell(text);
   }

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the objects of an export at its destination: plan, commit records, results of comparisons and
- * manifest. It keeps none of them; `work-state.ts` has what is known about them.
+ * Reads and writes the objects of an export at its destination: plan, commit records, results of comparisons, and
+ * manifest. It does not store them in memory. `work-state.ts` contains the known objects.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -24,7 +24,7 @@ import type { ExportDefinition } from '../search/export-definition.ts';
 import type { Exporting, RecordsReading, StoredObjects } from './work-state.ts';
 import type { StoredManifest } from './work-view.ts';
 
-/** Size of the probe file in bytes, usually enough to notice a full disk or quota. */
+/** Size of the probe file in bytes. It is usually enough to notice a full disk or quota. */
 const probeBytes = 256 * 1_024;
 
 /** Objects that a process knows. */
@@ -34,7 +34,7 @@ export class StoredExport {
   readonly #open: () => Promise<Destination>;
   readonly #definition: ExportDefinition;
   #destination: Destination | undefined;
-  /** Name of the probe file. The name stays the same, unless the store locks the file. */
+  /** Name of the probe file. It changes only if the store locks the file. */
   #probeName: string | undefined;
   /** True if the probe file may exist. */
   #mayProbeStand = false;
@@ -70,16 +70,16 @@ export class StoredExport {
   }
 
   /**
-   * Removes unfinished uploads of ended processes (E15). On other machines, only their age shows that a process has
-   * ended.
+   * Removes unfinished uploads of ended processes (E15). The end of a process on another machine shows only in the age
+   * of its uploads.
    */
   async tidy(): Promise<void> {
     await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
   }
 
   /**
-   * Tests the destination by a probe file, which is written and removed, and removes uploads that could not be removed
-   * before. At most one probe file is left (E15).
+   * Tests the destination: writes and removes a probe file, and removes uploads that could not be removed before. At
+   * most one probe file remains (E15).
    */
   async probe(token: string): Promise<void> {
     const { destination } = this;
@@ -118,7 +118,7 @@ export class StoredExport {
     return { kind: 'plan', plan, verdicts, records: await readRecords(this.destination, layout) };
   }
 
-  /** Returns a plan of the destination. Throws if the plan has another time range than the export. */
+  /** Returns the plan at the destination. Throws if the plan and the export have different time ranges. */
   checkedPlan(plan: ExportPlan): ExportPlan {
     const { layout, identity } = this.#definition;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -128,8 +128,8 @@ export class StoredExport {
   }
 
   /**
-   * Reads new or all commit records and results of comparisons. If a commit record has disappeared, the plan may be
-   * missing, too, so it is written again (E2).
+   * Reads new or all commit records and results of comparisons. If a commit record has disappeared, the plan may also
+   * be missing, so it is written again (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;
@@ -146,8 +146,8 @@ export class StoredExport {
   }
 
   /**
-   * Stores the result of a comparison, and returns the stored result, which may be that of another process. Removes the
-   * files of commit records that become invalid.
+   * Stores the result of a comparison, unless another process has stored its result, and returns the stored result.
+   * Removes the files of commit records that become invalid.
    */
   async judge({ plan, records, verdicts }: Known, verdict: DigestVerdict): Promise<DigestVerdict> {
     const { layout } = this.#definition;
@@ -189,7 +189,7 @@ export class StoredExport {
     return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
-  /** Removes all unfinished uploads, then lists the files of the export. */
+  /** Removes all unfinished uploads, and then lists the files of the export. */
   async #listed(): Promise<ListedFiles> {
     const { layout } = this.#definition;
     await this.destination.abortLeftovers(layout.folder, 'all');
@@ -197,8 +197,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, and then returns the existing manifest. These files remain if an earlier
-   * process ended after it wrote the manifest.
+   * Removes files that no commit record names, and then returns the existing manifest. Such files remain if a process
+   * ends right after it has written the manifest.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<StoredManifest> {
     const { layout } = this.#definition;

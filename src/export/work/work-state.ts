@@ -1,6 +1,6 @@
 /**
- * The state machine of the work on one export: what this process knows about the destination, and how each event
- * changes it. All functions are pure. Other processes may have written more (E3).
+ * The state machine of the work on one export. The state is this process's knowledge about the destination, and events
+ * change it. All functions are pure. Other processes may have written more objects (E3).
  *
  *     loading ──> planning ──> exporting ──> complete
  *        │           │             ^             ^
@@ -18,8 +18,8 @@ import { longestSilenceMs } from '../../destination/store/destination.ts';
 import type { StoredManifest } from './work-view.ts';
 
 /**
- * Commit records that must be read again: none, only new ones because another process may have written some, or all
- * because a user may have changed some. While they are being read, the state already says what to read afterwards.
+ * Commit records that must be read again: `none`, only `new` ones, which another process may have written, or `all`,
+ * because a user may have changed some. During a read, this value already describes the next read.
  */
 export type UnreadRecords = 'none' | 'new' | 'all';
 
@@ -34,20 +34,19 @@ interface ReadState {
   /** Monotonic time at which the destination was last read. */
   readonly readAtMs: number;
   /**
-   * Monotonic time at which this process last found an object that another process wrote. Initially, the time at which
-   * this process started.
+   * Monotonic time at which this process last found an object of another process. Initially, the start of this process.
    */
   readonly othersSeenAtMs: number;
-  /** Monotonic time of the next attempt to remove old uploads; infinite if there are none. */
+  /** Monotonic time of the next attempt to remove old uploads, or Infinity if there are none. */
   readonly tidyAtMs: number;
 }
 
-/** The destination has neither a plan nor a manifest. */
+/** The destination contains neither a plan nor a manifest. */
 export interface Planning extends ReadState {
   readonly kind: 'planning';
 }
 
-/** The destination has a plan and no manifest. */
+/** The destination contains a plan, but no manifest. */
 export interface Exporting extends ReadState {
   readonly kind: 'exporting';
   readonly plan: ExportPlan;
@@ -55,15 +54,15 @@ export interface Exporting extends ReadState {
   readonly unread: UnreadRecords;
   /** Monotonic time at which all commit records were last read. */
   readonly allReadAtMs: number;
-  /** Results of comparing the written rows with the service. */
+  /** Results of the comparisons of the written rows with the service. */
   readonly verdicts: readonly DigestVerdict[];
   /** Maximum number of comparisons with the service. A user's retry raises it by one. */
   readonly maxRounds: number;
-  /** True if an attempt to write the manifest has begun. If another attempt is needed, the first one failed. */
+  /** True if an attempt to write the manifest has begun. If another attempt is needed, the first attempt has failed. */
   readonly isManifestTried: boolean;
 }
 
-/** The destination has a manifest. */
+/** The destination contains a manifest. */
 export interface Complete {
   readonly kind: 'complete';
   readonly manifest: StoredManifest;
@@ -117,7 +116,7 @@ export type WorkEvent =
 
 /** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
 const initialMaxRounds = 3;
-/** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
+/** Age in ms at which an unfinished upload counts as abandoned. It includes 60 s for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
 export function initialState(startedAtMs: number): WorkState {
@@ -238,7 +237,7 @@ function withRecords(state: Exporting, found: RecordsReading, atMs: number): Exp
   };
 }
 
-/** Returns the commit records whose interval has no commit record in `others`. */
+/** Returns the commit records of intervals without a commit record in `others`. */
 function without(records: readonly CommitRecord[], others: readonly CommitRecord[]): readonly CommitRecord[] {
   const keys = new Set(others.map((record) => recordKey(record)));
   return records.filter((record) => !keys.has(recordKey(record)));

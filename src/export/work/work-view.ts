@@ -1,4 +1,4 @@
-/** Limits that `ExportWork` obeys, and the state of the work that the status shows. */
+/** Limits of `ExportWork`, and the state of the work for the status. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -9,7 +9,7 @@ import type { Trouble, Unproven } from './export-delays.ts';
 /** Limits of the work, such as those in the spec. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
-  /** How rows are proven, if the query allows it (E6). */
+  /** Check that proves the rows, if the query allows it (E6). */
   readonly proof: 'Digest' | 'Count';
 }
 
@@ -28,7 +28,7 @@ export type WorkStage =
 /** An export manifest at the destination. */
 export interface StoredManifest {
   readonly url: string;
-  /** Hash of its bytes, hexadecimal. */
+  /** SHA-256 of its bytes in hexadecimal digits. */
   readonly sha256: string;
   readonly manifest: Manifest;
 }
@@ -40,8 +40,8 @@ export interface WorkView {
   /** Progress of the export; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
   /**
-   * Expected time in ms until the digest (the comparison with the service) has confirmed all rows; 0 if no digest is
-   * left, undefined if unknown.
+   * Expected time in ms until the digest (the comparison with the service) has confirmed all rows. It is 0 if no digest
+   * is left, and undefined if unknown.
    */
   readonly digestMs: number | undefined;
   /** Committed intervals in order of time. */
@@ -55,9 +55,9 @@ export interface WorkView {
   readonly jobs: readonly JobView[];
   /** Reason why no search starts although part of the time range is not exported yet. */
   readonly waitsFor: Wait | undefined;
-  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
+  /** Delay in ms of the service's clock behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
-  /** True once the service has created a search job. */
+  /** True if the service has created a search job. */
   readonly hasServiceAnswered: boolean;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
@@ -72,15 +72,13 @@ export interface WorkView {
   readonly warnings: readonly string[];
   /**
    * Names in `output.fields` that the service has not described. Empty if another process read some of the rows,
-   * because that process may have received a description.
+   * because that process may have received a description of the names.
    */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
   /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;
-  /**
-   * Time in ms after which the work may change although no event occurs. Infinite if it cannot change without an event.
-   */
+  /** Time in ms until the work may change without an event. Infinity if it cannot change without an event. */
   readonly requeueAfterMs: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Divides one export's segments among several worker pods (E16). Each worker decides alone. Two workers that search the
- * same interval do no harm (E3).
+ * Divides one export's segments among several worker pods (E16). The workers do not communicate. If two workers search
+ * the same interval, only one result is stored (E3).
  */
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 
@@ -14,7 +14,7 @@ export interface WorkerPart {
 /** The only process that works on an export. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
-/** Maximum time in ms that a worker waits for another worker that writes no new object. */
+/** Maximum time in ms for which a worker waits for another worker that writes no new objects. */
 export const otherWorkersTimeoutMs = 5 * 60_000;
 /**
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
@@ -25,16 +25,16 @@ export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerPart)
 }
 
 /**
- * Maximum age in ms of the last reading of other workers' objects when a worker starts a search. If it is older, the
- * objects are read again.
+ * When a worker starts a search, its last reading of other workers' objects must not be older than this time in ms.
+ * Otherwise, it reads the objects again.
  */
 export const rereadMs = 3_000;
-/** Time in ms after which a worker reads new commit records of other workers while its own searches are running. */
+/** While its own searches are running, a worker reads new commit records of other workers at this interval in ms. */
 export const busyRereadMs = 15_000;
 
 /**
- * Returns the time in ms after which an idle worker reads the objects of other workers again. It grows with the time
- * since these workers wrote an object.
+ * Returns the interval in ms at which an idle worker reads the objects of other workers. It grows with the time since
+ * these workers wrote an object.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
@@ -68,17 +68,20 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Returns how many of its segments another worker keeps: a little more than half. */
+/** Returns the number of segments that another worker keeps: slightly more than half of its segments. */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
-/** Returns 0 if this worker owns the segment. Otherwise, returns how many worker numbers the owner is away. */
+/**
+ * Returns the distance between the numbers of this worker and of the worker that owns the segment. It is 0 if this
+ * worker owns the segment.
+ */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
 
-/** Returns the remainder of a division, which is never negative. The operator `%` can return a negative remainder. */
+/** Returns the non-negative remainder of a division. The operator `%` can return a negative remainder. */
 function remainder(dividend: number, divisor: number): number {
   return ((dividend % divisor) + divisor) % divisor;
 }

@@ -501,7 +501,7 @@ describe('the destination', () => {
     world.start();
     expect(await world.untilReason('VolumeNotFound')).toBe(true);
     expect(world.condition('Ready')?.message).toBe(
-      'The operator has no volume other, it was given exports: start the operator with --volume other=DIR, or name another volume.',
+      'The operator has no volume other. Its volumes are: exports. Start the operator with --volume other=DIR, or use another volume.',
     );
   });
 

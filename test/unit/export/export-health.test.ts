@@ -196,7 +196,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
-      'The limit spec.limits.maxMessages (5,000) is reached: no more searches start. Rows that are already written stay: 1,234,567 rows are written. Raise spec.limits.maxMessages to continue.',
+      'The limit spec.limits.maxMessages (5,000) is reached: no more searches start. 1,234,567 rows are written, and logfleet keeps them. Raise spec.limits.maxMessages to continue.',
     ],
     [
       input({
@@ -302,7 +302,7 @@ describe('the wording of an export by the command line', () => {
     [
       'flags: limit',
       input({ wording: byFlags, view: limited }),
-      'The limit --max-messages (5,000) is reached: no more searches start. Rows that are already written stay: 1,234,567 rows are written. Raise --max-messages to continue.',
+      'The limit --max-messages (5,000) is reached: no more searches start. 1,234,567 rows are written, and logfleet keeps them. Raise --max-messages to continue.',
     ],
     [
       'flags: rows that cannot be proven',
