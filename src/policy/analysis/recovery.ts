@@ -47,7 +47,8 @@ export function checkRecovery(
   settings: Pick<PolicySettings, 'graceMs'>,
   isListed: (id: string) => boolean,
 ): Recovery {
-  const { header, stages } = begun(before, wallMs);
+  const header = begun(before, wallMs);
+  const { stages = [] } = header;
   const index = stages.findIndex(({ analysis }) => isUnfinished(analysis));
   const stage = stages[index];
   const analysis = checkedOf(stage);
@@ -129,14 +130,13 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
  * Starts the check after a rollback for each stage with collectors that stopped sending logs. Returns the changed
  * header.
  */
-function begun(header: LedgerHeader, fromMs: number) {
+function begun(header: LedgerHeader, fromMs: number): LedgerHeader {
   const { stages = [] } = header;
   const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;
-  if (!stages.some(isDue)) return { header, stages };
+  if (!stages.some(isDue)) return header;
   const begin = (stage: StageRecord) =>
     stage.analysis && isDue(stage) ? { ...stage, analysis: { ...stage.analysis, recovery: { fromMs } } } : stage;
-  const changed = stages.map(begin);
-  return { header: { ...header, stages: changed }, stages: changed };
+  return { ...header, stages: stages.map(begin) };
 }
 
 function checkedOf(stage: StageRecord | undefined): CheckedAnalysis | undefined {
