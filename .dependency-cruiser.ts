@@ -113,7 +113,7 @@ const moduleRows: readonly ModuleRow[] = [
     users: ['src/cli/**', 'src/destination/**', 'src/output/*', 'src/service/transport/*'], why: 'Files and connections.' },
   { modules: 'node:string_decoder', users: ['src/host/**'], why: 'Text that arrives in parts.' },
   { modules: 'node:url', users: ['src/cli/**', 'src/destination/volume/*', 'src/export/**'], why: 'Paths as addresses.' },
-  { modules: 'node:util', users: ['src/api/*', 'src/base/*', 'src/export/**'], why: 'Comparison and text form of values.' },
+  { modules: 'node:util', users: ['src/api/*', 'src/base/*', 'src/export/**', 'src/output/compression.ts'], why: 'Comparison and text form of values, and promises of callbacks.' },
   { modules: 'node:zlib', users: ['src/destination/**', 'src/output/*'], why: 'Only data files are compressed.' },
 
   // npm packages. Code outside these folders does not depend on them, so each can be replaced.
