@@ -5,7 +5,7 @@
  * Invariants:
  * - Each call of `wait` wakes its resource at most once.
  * - At most 20 Secrets per second are read to find changes.
- * - Values of a Secret stay in memory for at most five seconds. After that, only their digest is stored.
+ * - Values of a Secret are in memory for at most five seconds. After that, only their digest is stored.
  */
 
 import { createHash } from 'node:crypto';

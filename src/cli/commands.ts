@@ -29,11 +29,11 @@ export interface CommandDefinition {
   readonly description: string;
   readonly arguments?: readonly Argument[];
   readonly flags?: readonly Option[];
-  /** Returns the flags, after the other flags, whose defaults depend on the output. */
+  /** Returns further flags, whose defaults depend on the output. */
   readonly outputFlags?: (context: CommandContext) => readonly Option[];
-  /** Text of the help after the flags. Begins and ends with a line break. */
+  /** Help text after the flags. It begins and ends with a line break. */
   readonly help?: string;
-  /** Examples. Each consists of the words that follow the name of the program. */
+  /** Examples: the words after the name of the program. */
   readonly examples: readonly string[];
   /** Throws a `UsageError` if flags and arguments contradict each other. */
   readonly check?: (command: Command) => void;
@@ -85,7 +85,7 @@ export const commands: readonly CommandDefinition[] = [
       flag('--no-leader-election', 'Run as the only replica.'),
       flag(
         '--watch',
-        'Keep running after all resources have finished, and follow changes of the manifests. Needs DIR.',
+        'Continue to run after all resources have finished, and follow changes of the manifests. Needs DIR.',
       ),
       flag('--dir <dir>', '').hideHelp(),
       flag(
@@ -99,7 +99,7 @@ export const commands: readonly CommandDefinition[] = [
       ),
       flag(
         '--grace <duration>',
-        'Maximum time until every list of collectors from the service shows the effect of an upgrade (default: 60s).',
+        'Maximum time from the end of an upgrade until every list of collectors from the service shows it (default: 60s).',
         duration,
       ),
       flag('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress),
@@ -172,7 +172,8 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   },
   {
     name: 'fleet',
-    description: 'List the collectors of the log service, or those that a selector selects, with their versions.',
+    description:
+      'List the collectors of the log service, or only the collectors that a selector matches, with their versions.',
     arguments: [
       new Argument('[SELECTOR]', 'Selector of collectors, as in a policy, in YAML or JSON (default: all collectors).'),
     ],
@@ -292,7 +293,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ),
       flag('--secret <file>', 'File with Secrets. Repeatable.', fileList),
     ],
-    // On other outputs than terminals, warnings would repeat lines of the live view.
+    // If stderr is not a terminal, warnings would repeat lines of the live view.
     outputFlags: ({ stderr }) => logFlags(stderr.isTTY ? 'warn' : 'error'),
     help: `
 Prints the address of the manifest to stdout. After an interrupt, the same

@@ -25,7 +25,7 @@ interface Subcommand {
   readonly name: string;
   readonly description: string;
   readonly flags: readonly Flag[];
-  /** Words that the shell offers as the first argument. If the list is empty, the shell completes file names. */
+  /** Words for the first argument. If there are none, the shell completes file names. */
   readonly words: readonly string[];
 }
 
@@ -114,7 +114,7 @@ complete -o bashdefault -o default -F _logfleet logfleet
 `;
 }
 
-/** Returns a case of the bash script, which sets the lists of flags and arguments of a command. */
+/** Returns a `case` of the bash script that sets the lists of a command's flags and arguments. */
 function bashCommand({ name, flags, words }: Subcommand): string {
   const valued = flags.filter(({ takesValue }) => takesValue);
   const lists = { flags: namesOf(flags), valued: namesOf(valued), arguments: words.join(' ') };
@@ -123,7 +123,7 @@ function bashCommand({ name, flags, words }: Subcommand): string {
     .join(' ')} ;;`;
 }
 
-/** Returns a case of the bash script for each flag with fixed values, which sets the list of these values. */
+/** Returns a `case` of the bash script for each flag with fixed values. It sets the list of these values. */
 function bashFlagValues({ name, flags }: Subcommand): readonly string[] {
   return flags
     .filter((flag) => flag.values.length > 0)

@@ -11,7 +11,7 @@ const clusterAttributes = [
   ...['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection', 'notificationSecret'],
 ];
 
-/** Refuses to mix flags of a cluster and of a directory. */
+/** Refuses flags of a cluster together with flags of a directory. */
 export function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -52,10 +52,10 @@ export function refuseMixedTargets(command: Command): void {
   }
 }
 
-/** Option names of the flags that define an export. They are errors if the command line also names a manifest. */
+/** Option names of the flags that define an export. They are errors together with a manifest. */
 const exportAttributes = ['output', ...fieldFlags.map(({ attribute }) => attribute)];
 
-/** Refuses flags that do not apply because the command line names a manifest, or because it names none. */
+/** Refuses flags that do not apply, because the command line contains a manifest, or because it contains none. */
 export function refuseMixedForms(command: Command): void {
   const [file] = command.args;
   if (file !== undefined) {
@@ -86,7 +86,7 @@ export function refuseUnusedFlags(command: Command): void {
     );
 }
 
-/** Refuses flags for object stores that have no effect on `place`. Messages call the place `name`. */
+/** Refuses flags for object stores that have no effect on `place`. In messages, the place is `name`. */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

@@ -1,6 +1,6 @@
 /**
- * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. `kubectl
- * kustomize` gives the same output for the same folders.
+ * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. For the same
+ * folders, `kubectl kustomize` prints the same manifests.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -49,7 +49,10 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
   return [...base, ...bindings];
 }
 
-/** Names the webhook's Secret in the operator's Deployment. Returns the Role that lets the operator read the Secret. */
+/**
+ * Adds the name of the webhook's Secret to the operator's Deployment. Returns the Role that lets the operator read the
+ * Secret.
+ */
 function addNotifications(
   installed: readonly Document[],
   secret: string,

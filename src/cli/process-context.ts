@@ -1,13 +1,13 @@
 /**
  * Implements `CommandContext` with the real streams, environment and signals of the process. After the first signal,
- * the command cleans up and ends. A second signal ends the process immediately, without losing state.
+ * the command cleans up and ends. A second signal ends the process immediately. No stored state is lost.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './command/context.ts';
 
 /**
- * Maximum time in ms between two signals that count as one. Ctrl-C can send two signals to this process: from the
- * terminal, and from `bin/logfleet.js`.
+ * Two signals within this time in ms count as one. Ctrl-C can send two signals to this process: from the terminal, and
+ * from `bin/logfleet.js`.
  */
 const sameWishMs = 300;
 
@@ -29,9 +29,7 @@ export function processContext(): CommandContext {
   };
 }
 
-/**
- * Resolves when all output is written. Call it before `process.exit`, which discards output that is not written yet.
- */
+/** Resolves when all output is written. Call it before `process.exit`, which discards unwritten output. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
@@ -43,7 +41,7 @@ function output(stream: NodeJS.WriteStream): Output {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
     // This error means that the terminal was closed. Then SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // If stderr cannot be written, the command continues without the lost lines.
+    // If stderr cannot be written, the command continues without these lines.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,
@@ -56,7 +54,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    // Node reports 0 columns if the size of the terminal is unknown. In this case, 80 columns are assumed.
+    // Node reports 0 columns if the size of the terminal is unknown. Then 80 columns are assumed.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };

@@ -23,7 +23,7 @@ export async function runProgram(argv: readonly string[], context: CommandContex
 /** Command that was run, and its exit status. */
 export interface Run {
   status: number;
-  /** Exit status for failures other than wrong usage. */
+  /** Exit status for failures except wrong usage. */
   failed: number;
   /** Name of the command, such as `run`. Empty until it is known. */
   command: string;
@@ -109,10 +109,7 @@ function helpHint(command: string): string {
   return `See ${invocation(`${command} --help`.trimStart())}.\n`;
 }
 
-/**
- * Takes the values of flags that are not on the command line from environment variables. An empty variable counts as
- * unset.
- */
+/** Sets flags that are not on the command line from environment variables. An empty variable counts as unset. */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
     const attribute = option.attributeName();
@@ -131,8 +128,8 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * Returns whether a flag ignores environment variables. This is true for `-o` of `export`, because its variable would
- * be `LOGFLEET_OUTPUT`, which sets the output format of other commands.
+ * Returns whether a flag ignores environment variables. This applies to `-o` of `export`: its variable would be
+ * `LOGFLEET_OUTPUT`, which sets the output format of other commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';

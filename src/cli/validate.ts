@@ -29,7 +29,7 @@ export async function validateCommand(
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
-/** Errors and warnings as JSON. */
+/** Renders errors and warnings as JSON. */
 function renderJson(findings: readonly PlacedFinding[]): string {
   const list = findings.map(({ file, line, column, path, severity, reason, problem, remedy }) => {
     return { file, line, column, path, severity, reason, problem, fix: remedy };

@@ -64,7 +64,7 @@ export class Ownership {
     this.announce();
   }
 
-  /** Removes a policy that was deleted or uses another service. Running upgrades of the policy stay in the table. */
+  /** Removes a policy that was deleted or uses another service, but not its running upgrades. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#outdated.delete(uid);

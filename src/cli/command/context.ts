@@ -20,11 +20,11 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 export interface CommandContext {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Writes bytes to stdout. Resolves when the caller may reuse the memory of `chunk`. */
+  /** Writes bytes to stdout. When the promise resolves, the caller may reuse the memory of `chunk`. */
   writeBytes(chunk: Uint8Array): Promise<void>;
   readStdin(): Promise<string | Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path at which relative file names start. */
+  /** Working directory: the absolute path to which file names are relative. */
   readonly cwd: string;
   /** Aborted by SIGINT, SIGTERM or SIGHUP. The command then cleans up and resolves. The reason is a `StopSignal`. */
   readonly signal: AbortSignal;

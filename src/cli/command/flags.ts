@@ -33,8 +33,8 @@ export function port(text: string): number {
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line (`now`, `-24h`, or a date for midnight) to the form of manifests. Returns other
- * texts unchanged.
+ * Converts a time on the command line (`now`, `-24h`, or a date, which means midnight) to the form of manifests.
+ * Returns other texts unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return isoText(nowMs);
@@ -68,7 +68,7 @@ function switchValue(text: string): boolean {
 /** A volume on the command line: `NAME=DIR`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
-/** Parses a volume in the form `NAME=DIR`, and adds it to the volumes that earlier `--volume` flags defined. */
+/** Parses a volume in the form `NAME=DIR`, and adds it to the volumes of earlier `--volume` flags. */
 export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {
@@ -95,17 +95,14 @@ export function flag<T>(flags: string, help: string, parse?: (text: string, form
 }
 
 export const clusterFlags: readonly Option[] = [
-  flag(
-    '--kubeconfig <file>',
-    'Path of the kubeconfig (default: the same as in kubectl; in a pod, its service account).',
-  ),
+  flag('--kubeconfig <file>', 'Path of the kubeconfig (default: as in kubectl; in a pod, its service account).'),
   flag('--context <name>', 'Context of the kubeconfig (default: the current context).'),
 ];
 
 /** Flags that select a cluster or a directory. */
 export const targetFlags: readonly Option[] = [
   ...clusterFlags,
-  flag('-n, --namespace <namespace>', 'Namespace (default: that of the context).'),
+  flag('-n, --namespace <namespace>', 'Namespace (default: the namespace of the context).'),
   flag('--dir <dir>', 'Directory of manifests instead of a cluster.').conflicts(['kubeconfig', 'context']),
 ];
 

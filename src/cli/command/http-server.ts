@@ -19,7 +19,7 @@ export interface Answer {
 /**
  * Starts a server, and resolves when it listens. Port 0 takes a free port. Throws `cli.listen` if the address cannot be
  * used.
- * @param remedy what users can do if the address cannot be used
+ * @param remedy advice for users if the address cannot be used
  */
 export async function startHttpServer(
   { host, port }: ListenAddress,

@@ -1,4 +1,7 @@
-/** Decides how hints name this program, so that users can type the commands in hints as they are printed. */
+/**
+ * Finds the words with which the user starts this program. Hints contain them, so that users can copy the commands in
+ * hints.
+ */
 import path from 'node:path';
 import { shellWord } from '../../base/shell-word.ts';
 import { inPackage } from './package-folder.ts';
@@ -24,7 +27,7 @@ export function programName({ started, cwd, npmPrefix }: Surroundings = ofProces
     const isOutside = npmPrefix !== undefined && path.relative(npmPrefix, cwd).startsWith('..');
     return `npx ${isOutside ? `--prefix ${shellWord(npmPrefix)} ` : ''}logfleet`;
   }
-  // A published package consists of JavaScript. Its start script is not in the working directory of users.
+  // A published package consists of JavaScript, so a TypeScript file means a checkout.
   const isCheckout = import.meta.filename.endsWith('.ts') && (name === 'logfleet.js' || name === 'main.ts');
   return isCheckout ? `node ${shellWord(path.relative(cwd, inPackage('bin/logfleet.js')))}` : 'logfleet';
 }

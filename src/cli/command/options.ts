@@ -1,4 +1,4 @@
-/** Types of parsed command-line flags. If a flag was not given, its attribute is missing. */
+/** Types of parsed command-line flags. The attribute of a flag that was not given is missing. */
 import type { ListenAddress } from '../../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
@@ -38,7 +38,7 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Maximum time in ms after an upgrade until every collector list of the service shows the new version. */
+  /** Maximum time in ms from the end of an upgrade until every collector list of the service shows the new version. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
   /** Secret with the webhook of notifications: `webhook` or `logging/webhook`. */
@@ -96,7 +96,7 @@ export interface VersionOptions extends ClusterOptions {
 
 export interface UiOptions extends TargetOptions {
   readonly allNamespaces?: boolean;
-  /** Port on 127.0.0.1. Absent to use a free port. */
+  /** Port on 127.0.0.1. Default: a free port. */
   readonly port?: number;
 }
 

@@ -27,13 +27,13 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** Name of the manifest that is built from flags. Error messages show it where they otherwise show a file name. */
+/** Name of the manifest that is built from flags. Error messages show it instead of a file name. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // The value of `-o` is empty, usually because it comes from an unset shell variable.
+  // The value of `-o` is empty. Usually, it comes from an unset shell variable.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -44,11 +44,10 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   /**
-   * Temporary folder for the rows that go to stdout. The rows stay there until the export has checked that none is
-   * missing.
+   * Temporary folder for rows that are later written to stdout, after the export has checked that no row is missing.
    */
   readonly folder: string;
-  /** Current wall time in ms. Relative times such as `now` and `-24h` are computed from it. */
+  /** Current wall time in ms, from which relative times such as `now` and `-24h` are computed. */
   readonly nowMs: number;
   /** Secret with the service's credentials. Undefined if environment variables contain them. */
   readonly secret: GivenSecret | undefined;
@@ -122,7 +121,7 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
 
 /**
  * Returns `--from` and `--to` flags with fixed times for the next start. Returns an empty text if the user gave fixed
- * times, because the user can then repeat the same flags.
+ * times, which can be repeated.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
@@ -133,13 +132,13 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders a problem of an export's manifest after the name of the wrong flag, or after its place in the file. Returns
- * undefined if the problem does not matter to `logfleet export`.
+ * Renders a problem of an export's manifest after the name of the wrong flag, or after the position in the file.
+ * Returns undefined if `logfleet export` can ignore the problem.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // These warnings say that the manifest names no credentials. They are dropped, because `logfleet export` can use the
-  // object-store credentials of the user who runs it.
+  // Drops warnings that the manifest names no credentials, because `logfleet export` can use the user's own credentials
+  // for the object store.
   if (storePlaces.has(place) && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
@@ -150,7 +149,7 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
 }
 
 /**
- * Paths of the fields that define an object store. A warning at one of these paths says that the manifest names no
+ * Paths of the fields that define an object store. A warning at one of these paths means that the manifest names no
  * credentials for the store.
  */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));

@@ -1,8 +1,7 @@
 /**
  * `logfleet export`: runs one SearchExport from a manifest or from flags. After an interruption, the next start exports
- * the missing intervals.
- *
- * With `-o -`, rows stay in a temporary folder until all are checked, and then go to stdout.
+ * the missing intervals. With `-o -`, rows are written to a temporary folder first. After all rows are checked, they
+ * are written to stdout.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -58,7 +57,7 @@ const statusIntervalMs = 1_000;
 interface Run {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
-  /** Destination of an export that is defined by flags. Undefined if the export is defined by a manifest. */
+  /** Destination of an export that flags define. Undefined if a manifest defines the export. */
   readonly sink?: ExportSink;
   readonly secrets: readonly SourceFile[];
   readonly options: ExportOptions;
@@ -148,8 +147,7 @@ async function work(run: Run): Promise<number> {
 }
 
 /**
- * Returns the export with execution mode `Operator`, because the export runs in this process instead of a Kubernetes
- * Job.
+ * Returns the export with the execution mode `Operator`, so that it runs in this process instead of a Kubernetes Job.
  */
 function inThisProcess(resource: SearchExport): SearchExport {
   const { persistentVolumeClaim: claim } = resource.spec.destination;
@@ -171,10 +169,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Rows are written before success is reported. If the reader of stdout closes the pipe, no success is reported.
+  // Writes the rows before it reports success. If the reader of stdout closes the pipe, no success is reported.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // Prints all incomplete intervals, because the status exists only in this process and cannot be read later.
+  // Prints all incomplete intervals, because users cannot read the status of this process later.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -183,8 +181,8 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
 }
 
 /**
- * Returns the words that messages about an export use. Messages name the flags if flags define the export. Otherwise,
- * messages name the fields of the manifest.
+ * Returns the wording of messages about an export. If flags define the export, messages contain the names of flags.
+ * Otherwise, they contain the names of fields.
  */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
@@ -194,7 +192,7 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 
 const ports = { clock: systemClock, random: systemRandom };
 /**
- * Tells users to change the manifest, because commands such as `logfleet resume` cannot reach an export that runs in
+ * Makes messages advise to change the manifest, because commands such as `logfleet resume` cannot change an export in
  * this process.
  */
 const stepOptions: StepOptions = { byManifest: true };
@@ -205,7 +203,7 @@ const stepOptions: StepOptions = { byManifest: true };
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // `--namespace` selects an export only if several exports have the name. Otherwise, the flag is only the default
+  // `--namespace` selects an export only if several exports have the same name. Otherwise, it is only the default
   // namespace of manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
@@ -220,13 +218,13 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
 }
 
 /**
- * Throws a `UsageError` if the directory of a volume does not exist. The directory is not created, because it may
- * belong to a disk that is not mounted.
+ * Throws a `UsageError` if the directory of a volume does not exist. Does not create it, because it may be on a disk
+ * that is not mounted.
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
   if (existsSync(folder)) return;
-  throw new UsageError(`--volume ${name}: the folder ${folder} does not exist: create it, or name another one`);
+  throw new UsageError(`the folder ${folder} of --volume ${name} does not exist: create it, or use another folder`);
 }
 
 function makeFolder(directory: string): void {
@@ -234,7 +232,7 @@ function makeFolder(directory: string): void {
     makeWithFoldersAbove(directory);
   } catch (error) {
     throw new UsageError(
-      `cannot create the folder ${directory}: ${(error as Error).message}; name another one with -o`,
+      `cannot create the folder ${directory}: ${(error as Error).message}; set another folder with -o`,
     );
   }
 }
@@ -247,7 +245,7 @@ function temporaryFolder(): string {
     return folder;
   } catch (error) {
     throw new UsageError(
-      `cannot create a temporary folder for the rows: ${(error as Error).message}; name another folder with TMPDIR`,
+      `cannot create a temporary folder for the rows: ${(error as Error).message}; set another folder with TMPDIR`,
     );
   }
 }
@@ -287,9 +285,9 @@ async function credentialsProblem(
 }
 
 /**
- * Returns a warning about Secrets that `--secret` supplies and the export does not use.
+ * Returns a warning about Secrets from `--secret` that the export does not use.
  *
- * @param byFlags true if flags define the export, so that no manifest names a Secret
+ * @param byFlags true if flags define the export; then no manifest names a Secret
  */
 function unusedSecrets(
   { metadata: { namespace }, spec }: SearchExport,

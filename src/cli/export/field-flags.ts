@@ -14,7 +14,7 @@ interface FieldFlag {
 export const storePath = 'spec.destination.s3.';
 
 /**
- * Defines the command-line flag for one field of an export's spec. The flag's name comes from the field, such as
+ * Defines the command-line flag for one field of an export's spec. The field determines the name of the flag, such as
  * `--time-zone` for `timeRange.timeZone`. `value` is the placeholder in the help text.
  */
 function field(
@@ -33,8 +33,8 @@ function kebab(path: string): string {
 }
 
 /**
- * Defines a flag with fixed values in any case. The default is `fallback`, or the first value. The help and the shell
- * completion show the values.
+ * Defines a flag with fixed values in upper or lower case. The default is `fallback`, or the first value. The help and
+ * the shell completion show the values.
  */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   const flag = field(path, value, `${help} (default: ${fallback}).`);
@@ -55,7 +55,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   field('timeRange.to', '<time>', 'End of the time range to export (exclusive): a time as for --from, or now.'),
   field('timeRange.timeZone', '<zone>', 'Time zone, such as Europe/Berlin, for times without an offset.'),
   field('byReceiptTime', '', '--from and --to select messages by their time of receipt, not by their message time.'),
-  choice('autoParsingMode', '<mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse']),
+  choice('autoParsingMode', '<mode>', 'Parsing of the fields of JSON messages', ['Manual', 'AutoParse']),
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
   choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),
   choice('output.compression', '<how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),

@@ -1,8 +1,6 @@
 /**
- * Prints the rows of a complete export to stdout, oldest first. Each file begins with its newest rows, so the file is
- * read backwards.
- *
- * Memory use is limited to one chunk and the longest record.
+ * Prints the rows of a complete export to stdout, oldest first. Each file begins with its newest rows, so it is read
+ * backwards. Only one chunk and the longest record are kept in memory.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -47,7 +45,7 @@ export async function* reversedRecords(
     const records = splitter.before(await readBytes(file, Math.max(0, end - pieceBytes), end));
     if (records.length > 0) yield records;
   }
-  // The first record of CSV is its header.
+  // The first record of a CSV file is its header.
   const first = splitter.first();
   if (format === 'NDJSON' && first.length > 0) yield first;
 }
@@ -82,21 +80,18 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the earliest byte that was read from the file is inside quotes. Quotes come in pairs, so counting them from
-   * the end of the file gives the same result as counting them from its start.
+   * True if the earliest byte that was read so far is inside quotes. Quotes come in pairs, so they can be counted from
+   * the end of the file.
    */
   #isQuoted = false;
-  /** End of a record whose beginning was not read yet. */
+  /** End of a record whose beginning is not read yet. */
   #carry: Uint8Array = new Uint8Array();
 
   constructor(format: RecordFormat) {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /**
-   * Reads the chunk of the file that ends where the previous chunk began. Returns each record of which all bytes have
-   * been read.
-   */
+  /** Reads the chunk before the previous chunk. Returns the records whose bytes have all been read. */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;

@@ -20,10 +20,7 @@ import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 export interface WorkerIdentity {
   readonly index: number;
   readonly job: string;
-  /**
-   * UID of the SearchExport. It keeps the worker from writing its progress to another export that was created later
-   * under the same name.
-   */
+  /** Uid of the SearchExport. With it, the worker does not write its progress to a later export with the same name. */
   readonly exportUid: string;
 }
 
@@ -43,12 +40,12 @@ type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 /** Interval in ms at which the worker compares `status.workers` with its progress. */
 const intervalMs = 10_000;
 /**
- * Time in ms after which the worker writes its unchanged entry in `status.workers` again. The operator may have removed
- * the entry in the meantime.
+ * Interval in ms at which the worker writes an unchanged entry in `status.workers` again, because the operator may have
+ * removed the entry.
  */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
-/** Maximum length, in characters, of the message that says what blocks the worker. */
+/** Maximum length in characters of the message about the obstacle of a worker. */
 const maxMessage = 1_024;
 
 export class WorkerProgress {
@@ -83,7 +80,7 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // Each later write would fail with the same error, so the worker stops writing its progress.
+      // Stops writing progress, because each later write would fail with the same error.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('cannot write the progress of this worker to the status of the export', {
         error: asLogfleetError(error),

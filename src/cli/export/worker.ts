@@ -1,5 +1,5 @@
 /**
- * Worker: `logfleet export` in a pod of a Kubernetes Job. It reads Secrets from mounted folders. It writes its result
+ * Worker: `logfleet export` in a pod of a Kubernetes Job. It reads Secrets from mounted folders, and writes its result
  * to the container's termination message. Its exit status tells Kubernetes whether another pod may succeed.
  */
 
@@ -37,13 +37,13 @@ export interface Worker {
   /** Writes the worker's final report to the container's termination message. Returns the exit status. */
   end(ended: SearchExport): number;
   /**
-   * Checks that the Secret still contains the service user that it contained when the Job was created. If the user
+   * Checks that the Secret still contains the same user of the service as when the Job was created. If the user
    * differs, writes a report and returns the exit status.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }
 
-/** Returns the worker that environment variables define. Undefined outside of an export's Job. */
+/** Returns the worker that environment variables define. Returns undefined outside of an export's Job. */
 export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefined {
   const file = env[workerVariables.report];
   if (!file) return undefined;
@@ -78,7 +78,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
   };
 }
 
-/** Work of this pod, if several pods run the export. */
+/** Returns the number of this worker, and the number of all workers. */
 function partIn(env: CommandContext['env']): WorkerPart {
   const workers = positive(env, workerVariables.workers);
   const index = Number(env[workerVariables.index]);
@@ -94,13 +94,13 @@ function positive(env: CommandContext['env'], name: string): number {
   throw new UsageError(`the environment variable ${name} must be a number above 0, such as 2`);
 }
 
-/** Mounted Secrets: one folder for each Secret, one file for each key. */
+/** Reads mounted Secrets: one folder for each Secret, and one file for each key. */
 function folderSecrets(folder: string): SecretReader {
   return {
     get: async ({ name }) => {
       const place = path.join(folder, name);
-      // Kubernetes keeps the files of a mounted Secret in folders whose names begin with `..`. The Secret's keys are
-      // the links to these files.
+      // Kubernetes stores the files of a mounted Secret in folders whose names begin with `..`. The names of the links
+      // to these files are the Secret's keys.
       const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
       return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
     },
@@ -116,7 +116,7 @@ function namesIn(folder: string): readonly string[] | undefined {
   }
 }
 
-/** Returns the service user of an export's Secret. Undefined if the Secret is missing or invalid. */
+/** Returns the service user in an export's Secret. Returns undefined if the Secret is missing or invalid. */
 async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): Promise<string | undefined> {
   const key = { namespace: metadata.namespace, name: spec.credentialsSecretRef.name };
   const members = await secrets.get(key);

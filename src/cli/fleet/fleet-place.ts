@@ -10,14 +10,14 @@ import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';
 import { openResources } from '../resources/resource-access.ts';
 
 export interface FleetPlace extends ResourcePlace {
-  /** Name of the cluster or directory for messages. Undefined if the command uses neither. */
+  /** Name of the cluster or directory in messages. Undefined if the command uses neither. */
   readonly label: string | undefined;
 }
 
 export type OpenFleetPlace = (options: TargetOptions, context: CommandContext) => Promise<FleetPlace>;
 
 const instead =
-  'name a directory of manifests with --dir DIR, or remove -n, --kubeconfig and --context to use the credentials in environment variables';
+  'select a directory of manifests with --dir DIR, or remove -n, --kubeconfig and --context to use the credentials in environment variables';
 
 export const openFleetPlace: OpenFleetPlace = async (options, context) => {
   const { dir, namespace: selected, kubeconfig, context: contextName } = options;

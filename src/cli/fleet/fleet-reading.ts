@@ -22,7 +22,7 @@ export interface FleetReadingOptions {
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
   /**
-   * Version of the only build that the service offers; undefined if it offers several builds. The list may lack
+   * Version of the only build that the service offers; undefined if it offers several builds. If set, the list may lack
    * collectors that run this build.
    */
   readonly omittedVersion: string | undefined;
@@ -56,8 +56,8 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
 }
 
 /**
- * Resolves `read` when all collectors are listed. Rejects `read` if a user must fix an error, or if requests have
- * failed for `maxFailureMs`.
+ * Resolves `read` when all collectors are listed. Rejects `read` if a user must fix an error, or if requests fail for
+ * `maxFailureMs`.
  */
 function follow(
   listing: FleetListing,

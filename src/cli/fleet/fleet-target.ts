@@ -1,7 +1,7 @@
 /**
- * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from the named policy. Otherwise,
- * the selector comes from the command line. The Secret is the only Secret of the policies, or environment variables
- * replace it.
+ * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from this policy. Otherwise, the
+ * selector comes from the command line. The Secret is the only Secret of the policies, or environment variables replace
+ * it.
  */
 
 import { variables } from '../../account/credential-place.ts';
@@ -25,7 +25,7 @@ export interface FleetTarget {
   /** Secret with the credentials of the service. */
   readonly secret: ResourceKey;
   readonly secrets: SecretReader;
-  /** Selects the shown collectors. Undefined for all. */
+  /** Selects the shown collectors. Undefined to show all. */
   readonly matches: Matcher | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function fleetTarget(
   return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
 }
 
-/** Returns whether `--policy` names a file. Policy names have no slash and no suffix such as `.yaml`. */
+/** Returns whether `--policy` contains a file name. Policy names have no slash and no suffix such as `.yaml`. */
 function isFile(text: string): boolean {
   return text === '-' || /[/\\]|\.(?:ya?ml|json)$/i.test(text);
 }
@@ -153,10 +153,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/**
- * Wraps the selector in a policy that is otherwise valid, so that the checks for policies can find the selector's
- * errors.
- */
+/** Puts the selector into an otherwise valid policy, so that the checks for policies find the selector's errors. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

@@ -40,7 +40,7 @@ export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: TableOpti
 interface Column {
   readonly heading: string;
   readonly cell: (collector: Collector, nowMs: number) => string;
-  /** True if only `-o wide` shows the column. */
+  /** True if the column is shown only with `-o wide`. */
   readonly onlyWide?: boolean;
 }
 
@@ -95,7 +95,7 @@ function versionShares(collectors: readonly Collector[]): readonly VersionShare[
   return shares.sort((left, right) => newestFirst(left.version, right.version));
 }
 
-/** Sorts versions, newest first. Texts that are not versions follow. */
+/** Sorts versions, newest first. Texts that are not versions come last. */
 function newestFirst(left = '', right = ''): number {
   const [former, latter] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (former && latter) return compareBuildVersions(latter, former);

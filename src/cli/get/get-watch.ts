@@ -21,7 +21,7 @@ import type { ResourceReader } from '../resources/resource-reader.ts';
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
-  /** Namespace of the shown resources. If undefined, resources of all namespaces are shown. */
+  /** Namespace of the shown resources. Undefined to show resources of all namespaces. */
   readonly namespace: string | undefined;
   readonly options: GetOptions;
   readonly reader: ResourceReader;
@@ -153,8 +153,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // A row is printed when its text changes. Ages are computed for the start of the command here, so that a growing age
-  // does not count as a change.
+  // A row is printed when its text changes. Computes ages at the start of the command here, so that a growing age does
+  // not count as a change.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -76,7 +76,7 @@ async function show(request: GetRequest): Promise<void> {
   if (note !== undefined) stderr.write(`${note}\n`);
 }
 
-/** Returns a warning if no operator process works on the directory, because the statuses may then be outdated. */
+/** Returns a warning that the statuses may be outdated if no operator process works on the directory. */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
   const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));
@@ -129,8 +129,8 @@ async function follow(request: GetRequest): Promise<void> {
           show();
         };
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // When the watch for one kind ends, this stops the watches for all kinds. Otherwise, the command would continue
-        // without seeing changes of that kind.
+        // When the watch for one kind ends, stops the watches for all kinds. Otherwise, the command would continue
+        // without changes of that kind.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);

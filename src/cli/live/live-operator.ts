@@ -20,7 +20,7 @@ export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
   readonly log: Logger;
-  /** Metrics of the operator. They also count the requests to the log service for the live view. */
+  /** Metrics of the operator. The live view also uses them to count the requests to the log service. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -42,8 +42,8 @@ export class LiveOperator {
   }
 
   /**
-   * Runs the operator until nothing is left to do or, if `isEndless`, until a signal. Resolves when no request is in
-   * flight.
+   * Runs the operator until nothing is left to do or, if `isEndless` is true, until a signal. Resolves when no request
+   * is in flight.
    */
   async run(
     host: Host,
@@ -67,17 +67,17 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host on which the operator runs. Each change that the operator makes also updates the live view. */
+  /** Host of the operator. Each change by the operator also updates the live view. */
   readonly host: Host;
   /**
-   * Shows the stored status of every resource. Call it only after all work has ended. Until then, a stored status may
-   * be outdated.
+   * Shows the stored status of every resource. Call it only after all work has ended, because a stored status may be
+   * outdated before.
    */
   finished(): void;
 }
 
 export function showHost(view: LiveView, host: Host): ShownHost {
-  /** UIDs of the resources whose status is up to date, because this process wrote or confirmed it. */
+  /** Uids of the resources whose status is up to date, because this process wrote or confirmed it. */
   const known = new Set<string>();
   const show = (kind: KindName, key: ResourceKey) => {
     const resource = host.resources(kind).get(key);

@@ -1,6 +1,6 @@
 /**
  * Live view of policies and exports. On a terminal, the view is redrawn in place, at most four times a second. Other
- * outputs get a line for each change. If a resource does not change for a long time, a line gives the reason.
+ * outputs get a line for each change. If a resource does not change for a long time, a line says why.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -17,7 +17,7 @@ export interface LiveViewOptions {
   readonly clock: Clock;
   /** Returns the flags that another logfleet command needs to select the resource, such as `-n logging`. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
-  /** Returns how to resume the whole operator. Undefined if it is not paused. */
+  /** Returns the instruction that resumes the whole operator, or undefined if it is not paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;
 }
 
@@ -26,7 +26,7 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms without a new line about a resource, after which the view prints why the resource makes no progress. The
+ * After this time in ms without a new line about a resource, the view prints why the resource makes no progress. The
  * time doubles after each such explanation.
  */
 const firstQuietMs = 10_000;
@@ -103,7 +103,7 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Records a request to the log service. The view computes the shown request rate from these calls. */
+  /** Records a request to the log service, for the shown request rate. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }
@@ -147,7 +147,7 @@ export class LiveView {
 
   #lines(): readonly string[] {
     const count = this.#shown.size;
-    // Empty lines separate the resources. The last line stays free for the cursor.
+    // Empty lines separate the resources. The last line is left free for the cursor.
     const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
@@ -169,7 +169,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // The line is unchanged, so the resource may make no progress. After some time, the reason is printed.
+      // The line has not changed, so the resource may make no progress. After some time, prints the reason.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }

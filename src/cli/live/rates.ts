@@ -4,7 +4,7 @@ import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
-/** Wraps metrics so that `onStart` is called immediately before each request to the log service (B1). */
+/** Wraps metrics so that `onStart` is called right before each request to the log service (B1). */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
     counter: (...args) => metrics.counter(...args),
@@ -46,10 +46,10 @@ export class RequestPace {
 
 const periodMs = 60_000;
 
-/** Measures how many collectors of a policy reached their target in the last minute. */
+/** Measures the number of a policy's collectors that reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Number of upgraded collectors after each change, with the time of the change. The first sample is the number at the
+   * Number of upgraded collectors after each change, and the time of the change. The first sample is the number at the
    * start of the last minute.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
@@ -61,8 +61,8 @@ export class UpdatePace {
   }
 
   /**
-   * Returns the upgraded collectors per minute. Undefined for the first second, because such a short period gives no
-   * useful rate.
+   * Returns the number of upgraded collectors per minute. Returns undefined in the first second, because such a short
+   * period gives no useful rate.
    */
   perMinute(nowMs: number): number | undefined {
     while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();

@@ -34,7 +34,7 @@ export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'd
   >;
 }
 
-/** Maximum time in ms for which a shutdown waits until the log service has answered the requests in flight. */
+/** Maximum time in ms for which a shutdown waits for the log service's answers to requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 /** Maximum number of concurrent reconciles of each kind. */
@@ -106,7 +106,7 @@ export class Operator {
 
   /**
    * Stops the operator. Waits up to `drainMs` for the log service's answers, writes them to the ledger, and closes all
-   * connections. The caller may give up the leadership afterwards.
+   * connections. After that, the caller may give up the leadership.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

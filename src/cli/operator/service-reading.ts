@@ -1,4 +1,4 @@
-/** Shared by the commands that read from the log service without changing anything: `plan` and `fleet`. */
+/** Code shared by `plan` and `fleet`, which only read from the log service. */
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
@@ -12,7 +12,7 @@ export interface ServiceReading extends Pick<Ports, 'clock' | 'random'> {
   readonly connect: Connect;
 }
 
-/** Maximum time in ms for which failures of the log service are retried. */
+/** Maximum time in ms for retries after failures of the log service. */
 export const maxFailureMs = 30_000;
 /** Default of `--timeout`, in ms. */
 export const defaultTimeoutMs = 10 * 60_000;

@@ -28,8 +28,8 @@ export const approveCommand = personCommand(
 );
 
 /**
- * Returns the stage that `logfleet approve` approves if the user names no stage. This is a stage that waits for
- * approval, or a stage that stopped the rollout because none of its collectors reached the target version.
+ * Returns the stage that `logfleet approve` approves by default: a stage that waits for approval, or a stage that
+ * stopped the rollout because none of its collectors reached the target version.
  */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
@@ -47,8 +47,8 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
 }
 
 /**
- * Returns a stage whose approval is in the annotation, but was not read by an operator yet. A new approval would
- * replace this approval.
+ * Returns a stage whose approval is in the annotation, but that no operator has read yet. A new approval would replace
+ * this approval.
  */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
@@ -70,8 +70,8 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns a suffix for the annotation of an approval. Without the suffix, a second approval of a stage would be equal
- * to the first approval, and the operator would ignore it.
+ * Returns a suffix for the annotation of an approval. Without it, a second approval of a stage would equal the first
+ * approval, and the operator would ignore it.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
@@ -130,7 +130,7 @@ function approve(
   );
 }
 
-/** Renders how many collectors of the stage can be upgraded after the approval. */
+/** Renders the number of the stage's collectors that can be upgraded after the approval. */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';
@@ -140,8 +140,8 @@ function renderMembers({ members, updated }: StageStatus): string {
 }
 
 /**
- * Returns a sentence about offline collectors. It gives their number in the whole policy, because the status has no
- * number for each stage.
+ * Returns a sentence with the number of offline collectors in the whole policy. The status has no such number for each
+ * stage.
  */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;

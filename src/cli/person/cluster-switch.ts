@@ -19,7 +19,7 @@ import { idleClusterNote, listOperators } from '../resources/operator-version.ts
 import { chooseCluster } from '../resources/plain-cluster.ts';
 
 export async function openClusterSwitch(options: PauseOptions, context: CommandContext): Promise<OperatorSwitch> {
-  const { api } = await chooseCluster(options, context.cwd, '--dir DIR names a directory of manifests');
+  const { api } = await chooseCluster(options, context.cwd, 'for a directory of manifests, use --dir DIR');
   const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
   try {
     return await findSwitch(client, options, context);
@@ -29,7 +29,7 @@ export async function openClusterSwitch(options: PauseOptions, context: CommandC
   }
 }
 
-/** Finds the namespace of the operator. Throws a `UsageError` if several are possible. */
+/** Finds the namespace of the operator. Throws a `UsageError` if there are several candidates. */
 export async function findSwitch(
   client: ApiClient,
   { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,
@@ -57,7 +57,7 @@ export async function findSwitch(
 }
 
 async function namespaceOfOperator(client: ApiClient): Promise<string> {
-  const advice = 'name the namespace of the operator with --operator-namespace NAMESPACE';
+  const advice = 'set the namespace of the operator with --operator-namespace NAMESPACE';
   const operators = await listOperators(client).catch((error: unknown) => {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(
@@ -104,11 +104,11 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 
 /** Pauses and resumes the whole operator. In a cluster, it writes a ConfigMap; in a directory, a request file. */
 export interface OperatorSwitch {
-  /** Text that says where the resources are, such as `in ./policies`. In messages, it follows the word "everything". */
+  /** Place of the resources, as text after "everything" in messages, such as `in ./policies`. */
   readonly scope: string;
-  /** Flags with which another command selects the same operator. Each flag follows a space. */
+  /** Flags that select the same operator for another command. Each flag follows a space. */
   readonly flags: string;
-  /** Returns the cause of the pause, which messages show after "paused by". Undefined if the operator is not paused. */
+  /** Returns the cause of the pause, as text after "paused by". Returns undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**

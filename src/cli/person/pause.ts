@@ -32,11 +32,11 @@ const resumeOne = personCommand((resource, options, reader) => {
   return { annotation, report: renderResumption(resource, already, everything, options), isIneffective };
 });
 
-/** Pauses the resource `target`, or the whole operator without `target`. */
+/** Pauses the resource `target`. Without `target`, pauses the whole operator. */
 export const pauseCommand: PersonCommand<PauseOptions, string | undefined> = (target, options, context, ...ports) =>
   target === undefined ? pauseAllCommand(true, options, context) : pauseOne(target, options, context, ...ports);
 
-/** Resumes the resource `target`, or the whole operator without `target`. */
+/** Resumes the resource `target`. Without `target`, resumes the whole operator. */
 export const resumeCommand: typeof pauseCommand = (target, options, context, ...ports) =>
   target === undefined ? pauseAllCommand(false, options, context) : resumeOne(target, options, context, ...ports);
 
@@ -64,8 +64,8 @@ function renderResumption(
 }
 
 /**
- * Returns a sentence that says what pauses the whole operator. Undefined if the operator is not paused, or if the
- * reader cannot find out.
+ * Returns a sentence with the cause of a pause of the whole operator. Returns undefined if the operator is not paused,
+ * or if this is unknown.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {
@@ -96,7 +96,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result of the command. The command prints it after a prefix such as "everything in ./policies: ". */
+  /** Result of the command, printed after a prefix such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }

@@ -20,7 +20,7 @@ export interface PersonAction {
   readonly annotation: Annotation | undefined;
   /** Result, printed after the name of the resource. */
   readonly report: string;
-  /** True if the command cannot do what the user asked for. Its exit status is then 1. */
+  /** True if the command cannot do what the user asked for. Then its exit status is 1. */
   readonly isIneffective?: boolean;
 }
 
@@ -46,8 +46,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
-      // Without an operator, nobody processes the request, and the shown status may be outdated. In this case, the
-      // command prints a warning.
+      // Without an operator, no process reads the request, and the shown status may be outdated. Then the command
+      // prints a warning.
       const idle = await reader.idleNote();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();
@@ -58,8 +58,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
 type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
 
 /**
- * Returns a function that passes a policy and its current rollout to `decide`. The function throws if the policy has no
- * rollout.
+ * Returns a function that passes a policy and its current rollout to `decide`. This function throws if the policy has
+ * no rollout.
  */
 export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
@@ -86,13 +86,16 @@ export function rolloutAction<Options extends TargetOptions>(
   };
 }
 
-/** Returns a sentence that says how to resume a paused resource, or an empty text if the resource is not paused. */
+/**
+ * Returns a sentence with the instruction that resumes a paused resource, or an empty text if the resource is not
+ * paused.
+ */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;
 }
 
-/** Returns the error that a command throws if it has nothing to do. `message` is the reason. */
+/** Returns the error of a command that has nothing to do. `message` is the reason. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }

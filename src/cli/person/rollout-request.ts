@@ -103,8 +103,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether a retry would upgrade any collector. The check uses the number of failed collectors, because the
- * status may list only some of them.
+ * Returns whether a retry would upgrade any collector. Uses the number of failed collectors, because the status may
+ * list only some of them.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
@@ -114,15 +114,12 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/**
- * Reasons for which a collector was skipped before its upgrade. After `logfleet retry`, the operator tries again to
- * upgrade the collector.
- */
+/** Reasons of skipped collectors that `logfleet retry` makes the operator upgrade again. */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /**
- * Returns a text that says how the rollout ended, such as `is already aborted`. Undefined if the rollout can still be
- * aborted.
+ * Returns a text about the end of the rollout, such as `is already aborted`. Returns undefined if the rollout can still
+ * be aborted.
  */
 function overBy({ status }: CollectorVersionPolicy): string | undefined {
   if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';

@@ -1,7 +1,6 @@
 /**
- * Plans exports. A few requests let the log service count the rows. Nothing is written.
- *
- * Planning ends at its timeout, and closes all its search jobs.
+ * Plans exports. Sends a few requests to make the log service count the rows, and writes nothing. Planning ends at its
+ * timeout, and closes all its search jobs.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -28,19 +27,19 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Cause of the pause, if the operator is paused. Messages show it after "paused by". */
+  /** Cause of the operator's pause, as text after "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
   /** Maximum duration of the planning in ms, counted from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
-  /** Called after each failed attempt to plan that will be repeated. */
+  /** Called after each failed attempt that will be repeated. */
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
 /**
- * Plan of one export. With kind `complete`, the export has already ended. With kind `waiting`, all its data is too new
- * to be searched before `untilMs` (E11).
+ * Plan of one export. `complete`: the export has already ended. `waiting`: all its data is too new to be searched
+ * before `untilMs` (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
@@ -54,7 +53,7 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
  */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** End of the data that can be searched now. Later data is still too new. */
+  /** Time up to which data can be searched now. Later data is still too new. */
   readonly settledMs: number;
   readonly toMs: number;
   /** Planned number of search jobs, including search jobs that only count rows. */
@@ -66,7 +65,7 @@ export interface PlannedSearches extends ExportForecast {
   /** Cost of the digest, an aggregation that checks the exported rows (E6). Undefined if the export uses no digest. */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
-  /** One sentence for each obstacle of the export. */
+  /** One sentence for each problem that stops or delays the export. */
   readonly hindrances: readonly string[];
 }
 
@@ -82,7 +81,7 @@ const retryDelayMs = 2_000;
 export const clockMarginMs = 2_000;
 
 /**
- * Approximate number of requests that planning an export needs. They are already sent when the duration is estimated.
+ * Approximate number of requests for the planning of an export. They are already sent when the duration is estimated.
  */
 const requestsOfPlanning = 6;
 
@@ -148,8 +147,8 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
 }
 
 /**
- * Returns the export's definition, such as its query and time range, from which searches are planned. Throws if the spec is
- * invalid.
+ * Returns the export's definition, such as its query and time range, for the planning of searches. Throws if the spec
+ * is invalid.
  */
 function definitionOf(resource: SearchExport, serviceHost: string): ExportDefinition {
   const definition = exportDefinition(requestOf(resource), serviceHost);
@@ -169,7 +168,7 @@ function digestOf({ identity, isSplittable }: ExportDefinition, bytes: number | 
 }
 
 interface KnownBeforehand {
-  /** Time that planning took, in ms. The export's duration is estimated from it. */
+  /** Duration of the planning in ms. The export's duration is estimated from it. */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }
@@ -196,7 +195,7 @@ function figuresOf(
 
 /**
  * Returns two estimates of the bytes that the log service scans: `ofRange` for one scan of the whole time range, and
- * `ofSearches` for all searches of the export. Undefined if unknown.
+ * `ofSearches` for all searches of the export. They are undefined if unknown.
  */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,
@@ -248,7 +247,7 @@ function hindrancesOf(
   }
   const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // When the export reaches `maxMessages`, searches that already run continue. So the export can exceed the limit.
+    // When the export reaches `maxMessages`, running searches continue. So the export can exceed the limit.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

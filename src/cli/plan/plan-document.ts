@@ -1,4 +1,4 @@
-/** Converts plans to the document that `logfleet plan` prints as JSON or YAML (docs/cli.md). */
+/** Converts plans to the JSON or YAML output of `logfleet plan` (docs/cli.md). */
 import { renderDuration } from '../../base/duration.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';

@@ -11,13 +11,13 @@ import type { PlanOptions } from '../command/options.ts';
 import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';
 import { openResources } from '../resources/resource-access.ts';
 
-/** Kinds of resources that are planned one by one. */
+/** Kinds of resources that are planned individually. */
 export type PlannedKind = 'SearchExport' | 'SearchExportSchedule';
 
 const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', SearchExportSchedule: 'schedule' };
 
 export interface PlanPlace extends ResourcePlace {
-  /** Returns the existing export or schedule with its status. Undefined if the export or schedule does not exist. */
+  /** Returns the existing export or schedule with its status, or undefined if it does not exist. */
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   settings(): OperatorSettings;
@@ -34,7 +34,7 @@ export const nowhere: PlanPlace = {
   settings: () => ({}),
 };
 
-const instead = 'name a directory of manifests with --dir DIR, or plan without the flags that select a cluster';
+const instead = 'select a directory of manifests with --dir DIR, or plan without the flags that select a cluster';
 
 export const openPlace: OpenPlace = async (options, context) => {
   const { dir, namespace: selected, kubeconfig, context: contextName, allNamespaces } = options;

@@ -81,9 +81,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/**
- * Returns the end of a plan's title, such as `: nothing to do yet`. In the title, it follows the name of the resource.
- */
+/** Returns the text after the name of the resource in a plan's title, such as `: nothing to do yet`. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)
@@ -96,8 +94,8 @@ export function titleOf(outlook: Plan): string {
 }
 
 /**
- * Returns the values that the plan shows with a label, such as requests and duration. Returns an empty list if there is
- * nothing to do.
+ * Returns the plan's values with their labels, such as requests and duration. Returns an empty list if there is nothing
+ * to do.
  */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
@@ -171,8 +169,8 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
 }
 
 /**
- * Renders the first maintenance windows in a plan. Shows when the last upgrade of a window can start, which is `lastMs`
- * before the window ends.
+ * Renders the first maintenance windows in a plan. The last upgrade of a window can start `lastMs` before the window
+ * ends.
  */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
@@ -209,14 +207,14 @@ export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined
   };
 }
 
-/** Returns one text for each stage that upgrades collectors. It names the first collectors that are upgraded. */
+/** Returns one text for each stage that upgrades collectors, with the names of the first collectors. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
     .map(({ name, upgrades }) => `${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`);
 }
 
-/** Returns why collectors are not upgraded, one text for each reason with the first collectors. */
+/** Returns one text for each reason why collectors are not upgraded, with the names of the first collectors. */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }
@@ -259,13 +257,13 @@ const reasonTexts: { readonly [R in LeftOutReason]: string } = {
   Failed: 'failed, retries exhausted',
   Foreign: 'of another policy',
   HostedCollector: 'hosted',
-  VersionUnreadable: 'with a version that cannot be read',
-  VersionNotObservable: 'with a version that cannot be seen',
+  VersionUnreadable: 'with an unreadable version',
+  VersionNotObservable: 'with an unknown version',
   RefusedByService: 'refused by the service',
-  NotPermitted: 'unknown to the service, or not ours to upgrade',
-  Contested: 'that keep leaving the target',
+  NotPermitted: 'unknown to the service, or without permission to upgrade',
+  Contested: 'that repeatedly leave the target version',
   NoStage: 'in no stage',
-  TimeZoneUnreadable: 'without a time zone that can be read',
+  TimeZoneUnreadable: 'without a readable time zone',
 };
 
 function because({ reason, policy }: LeftOut): string {
@@ -276,7 +274,7 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
 }
 
-/** Returns a text that names the export's destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
+/** Returns a text with the export's destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
 function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: claim }: DestinationSpec): string {
   if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
   const { prefix } = s3 ?? azureBlob ?? gcs ?? {};

@@ -102,8 +102,8 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Exports are planned after the policies. Otherwise, both would share the request limits at the same time, and the
-    // response times measured for the estimates would be too long.
+    // Plans exports after the policies. If both used the request limits at the same time, the measured response times
+    // would be too long for the estimates.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

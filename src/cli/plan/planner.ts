@@ -1,6 +1,6 @@
 /**
- * Plans policies with the operator's reconciler, but without write access. If time runs out, each unplanned policy in
- * `wanted` gets an error as its result.
+ * Plans policies with the operator's reconciler, but without write access. After the timeout, the result of each
+ * unplanned policy in `wanted` is an error.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -30,7 +30,7 @@ export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called after each failed attempt to plan that will be repeated. */
+  /** Called after each failed attempt that will be repeated. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
@@ -41,7 +41,7 @@ export interface Problem<R> {
   readonly message: string;
 }
 
-/** Plan of one policy. With kind `waiting`, no build has reached `minAge` yet, so the policy has no target. */
+/** Plan of one policy. `waiting`: no build has reached `minAge` yet, so the policy has no target. */
 export type Outlook = { readonly resource: CollectorVersionPolicy } & (
   | { readonly kind: 'plan'; readonly plan: RolloutPlan }
   | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }
@@ -114,7 +114,7 @@ class Planning {
     return { outlooks: wanted.map((key) => this.#outlookOf(key)), others };
   }
 
-  /** Returns the plan of a policy, or the policy's problem. Undefined while the result is still unknown. */
+  /** Returns the plan of a policy, or the policy's problem. Returns undefined while the result is unknown. */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;
@@ -131,7 +131,7 @@ class Planning {
   }
 
   /**
-   * Records an error that prevents the plan of a policy. If a user must act, or if the errors have lasted `maxFailureMs`,
+   * Records an error that prevents the plan of a policy. If a user must act, or if errors occur for `maxFailureMs`,
    * returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
    */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
@@ -171,7 +171,7 @@ class Planning {
     const known = this.#outlooks.get(keyText(key));
     if (known) return known;
     const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
-    assert(policy !== undefined, 'a policy that is asked for is one of the host');
+    assert(policy !== undefined, 'a wanted policy is a policy of the host');
     const trouble = this.#troubles.get(keyText(key));
     return trouble ? problemOf(policy, trouble.error) : timedOut(policy, this.#options.timeoutMs);
   }

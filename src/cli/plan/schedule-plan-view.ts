@@ -18,7 +18,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Renders the title of a schedule's plan: the number of runs, or the statement that the schedule has ended. */
+/** Renders the title of a schedule's plan: the number of runs, or that the schedule has ended. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;
@@ -29,7 +29,7 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
   return pending === 0 ? later : `${due}, and ${later}`;
 }
 
-/** Returns the lines of a schedule's plan, each with a name and a value, such as the number of runs. */
+/** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs. */
 export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};

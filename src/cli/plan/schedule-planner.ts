@@ -1,6 +1,6 @@
 /**
- * Plans schedules: the runs that are due now (the backfill) and the runs of the next 24 hours. Only one run is planned
- * as a sample. The estimates assume that all other runs need the same work.
+ * Plans schedules: the runs that are due now (the backfill), and the runs of the next 24 hours. Only one run is planned
+ * as a sample. The estimates assume that all runs need the same work.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
@@ -16,8 +16,8 @@ import { union } from '../../schedule/time-spans.ts';
 import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
 /**
- * Periods in ms for which the average number of runs per day is computed. The longer period is used for schedules with
- * less than one run per day.
+ * Periods in ms for the average number of runs per day. The longer period is used for schedules with less than one run
+ * per day.
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
@@ -35,14 +35,14 @@ export interface ScheduleRuns {
   readonly nextDueMs: number | undefined;
   /** Mean number of runs per day over the next weeks. */
   readonly meanPerDay: number;
-  /** Sample run, from which the estimates for all runs are computed. Undefined if the schedule has no runs left. */
+  /** Sample run for the estimates for all runs. Undefined if the schedule has no runs left. */
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Run of a schedule that is planned like a single export, and from which the costs of all runs are estimated. */
+/** Run of a schedule that is planned like a single export. The costs of all runs are estimated from its plan. */
 export interface ScheduleSample {
   readonly span: TimeRange;
-  /** True if no run has complete data yet. The sample is then a period before the first run. */
+  /** True if no run has complete data yet. Then the sample is a period before the first run. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }
@@ -84,14 +84,14 @@ function lengthOf(items: Iterable<unknown>): number {
   return count;
 }
 
-/** Number of times at which the cron schedule fires after `afterMs`, up to and including `untilMs`. */
+/** Returns how often the cron schedule fires after `afterMs`, up to and including `untilMs`. */
 function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): number {
   return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
 }
 
 /**
- * Returns the number of runs that become due after `afterMs`, up to and including `untilMs`. The last run also counts
- * if the schedule ends between two times of its cron schedule.
+ * Returns the number of runs that become due after `afterMs`, up to and including `untilMs`. Also counts the last run
+ * of a schedule that ends between two times of its cron schedule.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
@@ -109,8 +109,8 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the run that is planned as a sample: the latest run with complete data, otherwise the latest past period
- * between two times of the cron schedule. Undefined if there is neither.
+ * Chooses the sample run: the latest run with complete data, or else the latest past period between two times of the
+ * cron schedule. Returns undefined if there is neither.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;
@@ -144,15 +144,15 @@ export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
   /**
-   * Estimates for all due runs. `durationMs` is undefined if new runs need the whole request rate, because the due runs
-   * would then never be complete.
+   * Estimates for all due runs. `durationMs` is undefined if the due runs would never be complete, because new runs
+   * need the whole request rate.
    */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the estimates for a schedule. Undefined if no run of the schedule could be planned. */
+/** Returns the estimates for a schedule. Returns undefined if no run of the schedule could be planned. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
@@ -163,7 +163,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // New runs come first. Only the rest of the request rate is free for the runs that are already due.
+  // New runs come first. Only the rest of the request rate is left for the runs that are already due.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

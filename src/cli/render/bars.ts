@@ -52,8 +52,8 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 }
 
 /**
- * Divides the columns of a bar in proportion to `amounts`. Each amount above 0 gets at least one column, so that one
- * failed collector of ten thousand is visible.
+ * Divides the columns of a bar in proportion to `amounts`. Each amount above 0 gets at least one column, so that even
+ * one failed collector of ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);
@@ -118,7 +118,7 @@ function block(rows: number, highest: number): string {
 }
 
 /**
- * Returns the number of rows in one column of a histogram. Undefined if the numbers are unknown for most of the
+ * Returns the number of rows in one column of a histogram. Returns undefined if the numbers are unknown for most of the
  * column's time range.
  */
 function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {

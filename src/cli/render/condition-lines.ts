@@ -15,7 +15,7 @@ export function holds(status: WithConditions | undefined, wanted: ConditionType)
   return conditionOf(status, wanted)?.status === 'True';
 }
 
-/** True if logfleet is working on the resource, or if it has no conditions yet. */
+/** Returns true if logfleet is working on the resource, or if it has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
@@ -32,7 +32,7 @@ export function toneOf({ status }: AnyResource): Tone {
   return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'working' : 'waiting';
 }
 
-/** Renders conditions. A message that several conditions share is shown once. */
+/** Renders conditions. Shows a message of several conditions only once. */
 export function renderConditions({ conditions = [] }: WithConditions, nowMs: number): readonly string[] {
   const shown = new Set(['']);
   return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => {

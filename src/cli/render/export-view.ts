@@ -44,8 +44,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // A new line is printed only when this text changes. The number of rows changes too often, so the text does not
-  // contain it.
+  // A new line is printed only when this text changes. It does not contain the number of rows, which changes too often.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -159,8 +158,8 @@ function renderSpan(from: string, to: string): string {
 }
 
 /**
- * Renders a histogram: one line of characters that shows the number of rows over time. Undefined while no number is
- * known.
+ * Renders a histogram: one line of characters that shows the number of rows over time. Returns undefined while no
+ * number is known.
  */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
@@ -173,7 +172,7 @@ function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width:
   return renderHistogram(pieces, range, width);
 }
 
-/** Returns why an unfinished export runs no search. Undefined if the export runs a search. */
+/** Returns the reason why an unfinished export runs no search, or undefined if it runs a search. */
 function waiting(status: SearchExportStatus): string | undefined {
   const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
   const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');

@@ -29,8 +29,8 @@ export interface NextSteps {
 }
 
 /**
- * Finds the actions that a user can take for a resource. `resumeAll` is the instruction that resumes the whole
- * operator, if it is paused.
+ * Finds the actions that a user can take for a resource. `resumeAll` is the instruction that resumes the whole operator
+ * if it is paused.
  */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
@@ -42,8 +42,7 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
 }
 
 /**
- * Returns a sentence that says how to end a pause or give an approval. The sentence is empty if the resource waits for
- * neither.
+ * Returns a sentence about ending a pause or giving an approval, or an empty text if the resource waits for neither.
  */
 function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
@@ -61,7 +60,10 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
   return `${cause} Set another target, or run: ${steps.retry}`;
 }
 
-/** Returns how to end all pauses of a resource. Undefined if the resource is complete or not paused. */
+/**
+ * Returns the instruction that ends all pauses of a resource. Returns undefined if the resource is complete or not
+ * paused.
+ */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
@@ -102,7 +104,9 @@ interface PauseOfAll {
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Returns an instruction that ends all pauses of the whole operator. Undefined if the operator is not paused. */
+/**
+ * Returns the instruction that ends all pauses of the whole operator. Returns undefined if the operator is not paused.
+ */
 export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
   return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
 }
@@ -119,7 +123,7 @@ export function isComplete({ kind, status }: AnyResource): boolean {
   return kind === 'SearchExport' && holds(status, 'Complete');
 }
 
-/** True if the resource has the annotation that `logfleet pause` writes. */
+/** Returns true if the resource has the annotation that `logfleet pause` writes. */
 export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }

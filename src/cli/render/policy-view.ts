@@ -102,7 +102,7 @@ function figuresOf(status: CollectorVersionPolicyStatus): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** Returns the reason why a policy starts no upgrade now (H2). Undefined if upgrades are in flight. */
+/** Returns the reason why a policy starts no upgrade now (H2). Returns undefined if upgrades are in flight. */
 function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
@@ -111,8 +111,8 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a status with the state `Progressing`. The numbers are outdated, because the
- * current process has not listed the collectors yet.
+ * Removes the numbers of collectors from a status with the state `Progressing`. They are outdated, because the current
+ * process has not listed the collectors yet.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;
@@ -152,8 +152,7 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
 }
 
 /**
- * Returns the reason why a policy that is neither paused nor stopped starts no upgrade. Undefined if there is no
- * reason.
+ * Returns the reason why a policy that is neither paused nor stopped starts no upgrade, or undefined if there is none.
  */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
   if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
@@ -169,7 +168,7 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   if (max === 0) return [];
-  // The lines are sorted by version, not by number of collectors, so that no line moves during a rollout.
+  // Sorts the lines by version, not by number of collectors, so that no line moves during a rollout.
   const shown = counts.slice(0, max).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
@@ -202,7 +201,7 @@ function tasksInFlight(
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
   const lines = taskLines(open.slice(0, max), nowMs);
-  // The status lists only some of the upgrades in flight, but contains the number of all of them.
+  // The status lists only some of the upgrades in flight, but contains their total number.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }

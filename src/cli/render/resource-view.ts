@@ -25,11 +25,11 @@ interface StateLine {
    */
   readonly key: string;
   readonly line: string;
-  /** Why the resource waits, for the end of the line. */
+  /** Reason why the resource waits, for the end of the line. */
   readonly wait: string | undefined;
 }
 
-/** Renders the state of a resource in one line. Undefined if the resource has no status yet. */
+/** Renders the state of a resource in one line. Returns undefined if the resource has no status yet. */
 export function renderLine(resource: AnyResource): StateLine | undefined {
   const { metadata, status } = resource;
   if (status === undefined) return undefined;
@@ -44,7 +44,7 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
   return { key, line: wait === undefined ? line : `${line}: ${wait}`, wait };
 }
 
-/** Returns why a resource makes no progress. Undefined if it is ready or has upgrades in flight. */
+/** Returns the reason why a resource makes no progress, or undefined if it is ready or has upgrades in flight. */
 export function renderReason(resource: AnyResource): string | undefined {
   const { status } = resource;
   const ready = conditionOf(status, 'Ready');

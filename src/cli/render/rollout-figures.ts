@@ -1,4 +1,4 @@
-/** Renders a rollout: its stages, what it waits for, and the actions of users. */
+/** Renders a rollout: its stages, the reason for a wait, and the actions of users. */
 import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -34,7 +34,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar in columns. A shorter bar shows nothing more than the numbers beside it. */
+/** Minimum length of a bar in columns. A shorter bar shows no more than the numbers beside it. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -139,7 +139,7 @@ function renderRecovery(
 ): string {
   switch (state) {
     case 'Pending':
-      return `message analysis after the rollback: messages are counted after ${period.endTime}`;
+      return `message analysis after the rollback: the count of messages starts at ${period.endTime}`;
     case 'Running':
       return 'message analysis after the rollback: messages are being counted';
     case 'Unavailable':
@@ -153,7 +153,7 @@ function renderRecovery(
 }
 
 /**
- * Renders the state of a stage. If the stage is in its soak, the remaining time follows.
+ * Renders the state of a stage, with the remaining time of its soak.
  *
  * @param stateText text of the state; by default, its name in the status
  */
@@ -179,10 +179,11 @@ export function renderCounts(stage: StageStatus): string {
 }
 
 /**
- * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Undefined if the stage has no failures.
+ * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Returns undefined if the stage has no
+ * failures.
  */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
-  // Collectors that send too few messages count as failures, although their upgrades succeeded.
+  // Collectors that send too few messages count as failures although their upgrades succeeded.
   const attempts = failedAttempts - quiet;
   const text = counted(attempts, 'attempt');
   const failures =
@@ -198,8 +199,8 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
- * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots stand for collectors that
- * will not be upgraded any more, as in `[███▓×··]`.
+ * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots mean collectors that will not be
+ * upgraded any more, as in `[███▓×··]`.
  */
 export function renderStageBar(
   { members, updated, inProgress = 0, failed, state }: Omit<StageStatus, 'name'>,
@@ -220,8 +221,8 @@ export function renderStageBar(
 }
 
 /**
- * Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if the rollout
- * does not wait.
+ * Returns the reason for a wait of the rollout, such as `the end of the soak of stage canary, 12m left`. Returns
+ * undefined if the rollout does not wait.
  */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
@@ -230,7 +231,7 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
   return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
 }
 
-/** Returns when the wait ends: at the end of the soak, or at the start of the next maintenance window. */
+/** Returns the time at which the wait ends: the end of the soak, or the start of the next maintenance window. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
   const reason = conditionOf({ conditions }, 'Ready')?.reason;
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
@@ -241,8 +242,8 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Renders the next or current maintenance window, such as `maintenance window open for another 3h, until …`. Undefined
- * if the policy has no maintenance window.
+ * Renders the current or next maintenance window, such as `maintenance window open for another 3h, until …`. Returns
+ * undefined if the policy has no maintenance window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,

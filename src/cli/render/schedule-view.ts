@@ -1,5 +1,5 @@
 /**
- * Renders a schedule: the exported time ranges, the gaps, the latest runs, the query of the runs, and the times of the
+ * Renders a schedule: exported time ranges, gaps, the latest runs, the query of the runs, and the times of the
  * schedule.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
@@ -87,7 +87,7 @@ function renderRuns(runs: readonly RunStatus[], max: number): readonly string[] 
   return rows.map((row) => renderRow(row, widths, 2));
 }
 
-/** End of the schedule in UTC, if it has one. */
+/** Returns the end of the schedule in UTC, if it has one. */
 function endOf(spec: SearchExportScheduleSpec): string | undefined {
   const range = scheduleRange(spec);
   return spec.endTime === undefined || 'problem' in range ? spec.endTime : renderMoment(range.toMs);

@@ -3,7 +3,7 @@ import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Widths of a table's columns. Callers keep them, so that rows that are rendered later have the same widths. */
+/** Widths of a table's columns. Callers keep them to render later rows with the same widths. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -42,7 +42,7 @@ export function renderTable(
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }
 
-/** Line of a list: a name and its value. A line whose value is undefined is not printed. */
+/** Line of a list: a name and its value. A line with an undefined value is not printed. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 interface FactsOptions {

@@ -44,7 +44,7 @@ export function clip(text: string, width: number): string {
   return width <= 0 ? kept : `${kept}…`;
 }
 
-/** Breaks a text at blanks into lines of at most `width` columns. Longer words stay whole. */
+/** Breaks a text at blanks into lines of at most `width` columns. Does not break longer words. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -66,7 +66,7 @@ export function wrapIndented(line: string, width: number, hanging = 4): readonly
 }
 
 /**
- * Renders a duration in one or two units, like kubectl. A slightly negative duration becomes `0s`, because clocks can
+ * Renders a duration in one or two units, like kubectl. A small negative duration becomes `0s`, because clocks can
  * differ. Other negative durations become `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
@@ -93,14 +93,17 @@ export function renderAgeSince(time: string | undefined, nowMs: number): string 
 }
 
 /**
- * Renders the remaining time, such as `about 5m`. Undefined if there is no estimate, or if the estimated end has passed.
+ * Renders the remaining time, such as `about 5m`. Returns undefined if there is no estimate, or if the estimated end
+ * has passed.
  */
 export function renderTimeLeft(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
   return leftMs < 1_000 ? undefined : `about ${renderAge(leftMs)}`;
 }
 
-/** Renders the remaining time as a part of a sentence, such as `done in about 5m`. Undefined if it is unknown. */
+/**
+ * Renders the remaining time as a part of a sentence, such as `done in about 5m`. Returns undefined if it is unknown.
+ */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const timeLeft = renderTimeLeft(estimatedEnd, nowMs);
   return timeLeft === undefined ? undefined : `done in ${timeLeft}`;

@@ -46,11 +46,13 @@ export interface KindView<R extends AnyResource> {
    * text changes.
    */
   keyOf?(status: StatusOf<R>): string;
-  /** Returns why a resource waits. Undefined while the resource makes progress. */
+  /** Returns the reason why a resource waits, or undefined while it makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns the reason why a running search or upgrade takes longer than usual. Undefined if no reason is known. */
+  /** Returns the reason why a running search or upgrade takes longer than usual, or undefined if no reason is known. */
   reasonOf(status: StatusOf<R>): string | undefined;
-  /** Returns work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
+  /**
+   * Returns a text about running work that a pause does not stop, such as `6 upgrades in flight continue to their end`.
+   */
   inFlight(status: StatusOf<R>): string | undefined;
 }
 
@@ -125,7 +127,10 @@ export function renderView<D extends { readonly events: number }>(
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
 }
 
-/** Explains why a resource makes no progress, and how to resume it. Returns no lines if the resource makes progress. */
+/**
+ * Returns lines that explain why a resource makes no progress and how to resume it. Returns no lines if it makes
+ * progress.
+ */
 function renderStall(
   resource: AnyResource,
   { approve: _, ...steps }: NextSteps,

@@ -25,14 +25,14 @@ import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
-/** Time in ms during which watch events are collected, so that they are reported together. */
+/** Watch events are collected for this time in ms, and then reported together. */
 const collectMs = 100;
 
 /** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster`. */
 export async function openCluster(
   options: TargetOptions,
   context: CommandContext,
-  instead = 'name a directory of manifests with --dir DIR',
+  instead = 'select a directory of manifests with --dir DIR',
 ): Promise<ClusterReader> {
   const { api, namespace } = await chooseCluster(options, context.cwd, instead);
   const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;

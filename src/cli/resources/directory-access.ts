@@ -38,7 +38,7 @@ export async function openDirectory(
   return {
     isDirectory: true,
     place: dir,
-    // A directory has no default namespace, so a name without a namespace is searched in all namespaces.
+    // A directory has no default namespace: a name without a namespace is searched in all namespaces.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -70,7 +70,7 @@ export async function openDirectory(
 function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Only the first error is printed in full, because the user usually asks about a resource that has no error.
+  // Prints only the first error in full, because the user usually asks about a resource without errors.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     stderr.write(
@@ -79,7 +79,7 @@ function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<Command
   }
 }
 
-/** Returns the user name of this process. Undefined if the process runs with a numeric user ID that has no name. */
+/** Returns the user name of this process, or undefined if the numeric user ID of the process has no name. */
 export function currentUser(): string | undefined {
   try {
     return userInfo().username;
@@ -98,9 +98,7 @@ export async function openView(
   if (await isFolder(directory)) {
     return { directory, view: await DirectoryView.open({ directories: [directory], clock, random }) };
   }
-  throw new UsageError(
-    `--dir ${dir} is not a directory; name the directory of the manifests, such as --dir ./policies`,
-  );
+  throw new UsageError(`--dir ${dir} is not a directory; use the directory of the manifests, such as --dir ./policies`);
 }
 
 /** Returns a warning if no operator process works on the directory. `dir` is the directory as the user wrote it. */

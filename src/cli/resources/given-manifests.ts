@@ -1,6 +1,5 @@
 /**
- * Reads and checks the manifests that a command line names, decodes their resources, and finds the Secrets that these
- * resources use.
+ * Reads and checks the manifests on a command line, decodes their resources, and finds the Secrets of these resources.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -50,14 +49,14 @@ export function printFindings(
   return findings;
 }
 
-/** Decodes manifests. A resource whose manifest names no namespace is in `namespace`. */
+/** Decodes manifests. A manifest without a namespace belongs to `namespace`. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }
 
 /**
- * Returns the resources of one kind in the manifests. If `placed` contains the same resource, its uid, status and
- * annotations are kept.
+ * Returns the resources of one kind in the manifests. If `placed` contains a resource, keeps its uid, status and
+ * annotations.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -75,12 +74,12 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // `spec` was validated against the schema.
+    // The schema has validated `spec`.
     return { apiVersion, kind, spec, metadata } as ResourceOf<K>;
   });
 }
 
-/** Cluster or directory from which a command reads policies and Secrets that are not in the given manifests. */
+/** Cluster or directory from which a command reads policies and Secrets in addition to the given manifests. */
 export interface ResourcePlace {
   /** Namespace of manifests without a namespace. */
   readonly namespace: string;
@@ -92,7 +91,7 @@ export interface ResourcePlace {
   close(): Promise<void>;
 }
 
-/** Place of a command that reads neither a cluster nor a directory. */
+/** Used by a command that reads neither a cluster nor a directory. */
 export const noPlace: ResourcePlace = {
   namespace: defaultNamespace,
   policies: async () => [],
@@ -101,10 +100,7 @@ export const noPlace: ResourcePlace = {
   close: async () => {},
 };
 
-/**
- * Returns a reader that looks for each Secret in the given manifests, and then in `place`, which is the cluster or
- * directory.
- */
+/** Returns a reader that looks for each Secret in the given manifests, and then in the cluster or directory `place`. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: Pick<ResourcePlace, 'secrets' | 'takesVariables'>,

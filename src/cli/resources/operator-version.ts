@@ -1,6 +1,6 @@
 /**
- * Reads the versions of a cluster's operators from annotations of their Leases, which the leaders write. The Leases
- * also show whether an operator process is running.
+ * Reads the versions of a cluster's operators from annotations that the leaders write to their Leases. The Leases also
+ * show whether an operator process is running.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -21,7 +21,7 @@ import { chooseCluster } from './plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;
-  /** Version of the operator process that became the leader last. Undefined if the Lease contains no version. */
+  /** Version of the current or last leader. Undefined if the Lease contains no version. */
   readonly version: string | undefined;
   /** Wall time in ms of the last renewal of the Lease. Undefined if no process holds the Lease. */
   readonly renewedMs?: number | undefined;
@@ -40,8 +40,8 @@ export function namesCluster({ kubeconfig, context }: ClusterOptions, env: Comma
 }
 
 /**
- * Prints the version of each operator, and warns if it differs much from this program's version. If the cluster cannot
- * be read, the command still succeeds.
+ * Prints the version of each operator, and warns if its major or minor version differs from this program's version. If
+ * the cluster cannot be read, the command still succeeds.
  */
 export async function printOperatorVersions(
   options: VersionOptions,
@@ -98,8 +98,8 @@ function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>
 }
 
 /**
- * Time in ms without a renewal of its Lease after which an operator counts as ended. It is long, because the clocks of
- * this machine and the cluster may differ.
+ * After this time in ms without a renewal of its Lease, an operator counts as ended. The time is long, because the
+ * clocks of this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;
 

@@ -1,5 +1,5 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs. Other kubeconfigs, such as those with plugins, need the
+ * Reads the service account of a pod, and simple kubeconfigs. Other kubeconfigs, for example with plugins, need the
  * library client-node. It is loaded only for them, because it takes 60 MiB of memory.
  */
 
@@ -35,7 +35,7 @@ interface PlainClusterOptions {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the selected cluster. Undefined if the kubeconfig needs the library client-node. */
+/** Returns the selected cluster, or undefined if the kubeconfig needs the library client-node. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);
@@ -98,8 +98,8 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the text of a kubeconfig field. The text is in the file that the field names, or in the field with the suffix
- * `-data`.
+ * Returns the text of a kubeconfig field: from the field with the suffix `-data`, or from the file that the field
+ * names.
  */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
   const file = textOf(members, name);
@@ -143,7 +143,7 @@ function textOf(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Connects to the selected cluster. If no cluster is found, throws an error whose message ends with `advice`. */
+/** Connects to the selected cluster. If there is none, throws an error whose message ends with `advice`. */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,
@@ -155,7 +155,7 @@ export async function chooseCluster(
     return await connectToCluster({ ...chosen, plain });
   } catch (error) {
     if (!hasCode(error, 'host.noCluster')) throw error;
-    const message = `${error.message}; name a cluster with --kubeconfig FILE. Without a cluster, ${advice}`;
+    const message = `${error.message}; select a cluster with --kubeconfig FILE. Without a cluster, ${advice}`;
     throw failure('stall', error.code, message, { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-/** Finds the resources named on the command line, in a directory or in a cluster. */
+/** Finds the resources on the command line, in a directory or in a cluster. */
 import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../command/context.ts';
@@ -18,7 +18,7 @@ export type OpenResources = (
 
 /**
  * Opens the directory of `--dir`. Without `--dir`, connects to the cluster of the kubeconfig.
- * @param instead what users can do without a cluster
+ * @param instead advice for users without a cluster
  */
 export const openResources: OpenResources = async (options, context, instead) => {
   if (options.dir !== undefined) {

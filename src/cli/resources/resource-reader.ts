@@ -1,6 +1,6 @@
 /**
- * Interface by which commands read and annotate resources, in a cluster or a directory. It takes no lock and works
- * while an operator runs.
+ * Interface with which commands read and annotate resources, in a cluster or a directory. It takes no lock, so it also
+ * works while an operator runs.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -14,7 +14,7 @@ export interface Annotation {
 }
 
 /**
- * Resource whose manifest was deleted, but whose state is kept. A new manifest with this name continues with that
+ * Resource whose manifest was deleted, but whose state is kept. A new manifest with this name continues with this
  * state.
  */
 export interface RetainedResource {
@@ -30,19 +30,19 @@ export interface RetainedResource {
 
 export interface ResourceReader {
   /**
-   * True if the resources are in a directory, false if they are in a cluster. Commands read from a cluster only what
-   * they need, because the user may lack permissions.
+   * True if the resources are in a directory, false if they are in a cluster. From a cluster, commands read only needed
+   * resources, because the user may lack permissions.
    */
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace for names that contain no namespace. If undefined, such names are searched in all namespaces. */
+  /** Namespace for names without a namespace. If undefined, such names are searched in all namespaces. */
   readonly defaultNamespace: string | undefined;
   /** Lists resources by namespace and name. An undefined namespace means all. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** Ledgers as they are stored. A running operator can change them at any time. */
+  /** Stored ledgers. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'>;
   /**
    * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. When the
@@ -61,7 +61,7 @@ export interface ResourceReader {
   idleNote(): Promise<string | undefined>;
   /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
-  /** Returns what pauses the whole operator. Missing for a cluster, because a cluster may have several operators. */
+  /** Returns the pause of the whole operator. Missing for a cluster, because a cluster may have several operators. */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }

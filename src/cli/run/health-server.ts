@@ -11,7 +11,7 @@ import {
 } from '../command/http-server.ts';
 
 export interface HealthServerOptions {
-  /** Address of the server. Port 0 takes a free port. */
+  /** Address of the server. Port 0 means any free port. */
   readonly listen: ListenAddress;
   /**
    * Returns one sentence for each background loop that has stopped. If any loop has stopped, the health check fails,

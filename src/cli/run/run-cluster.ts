@@ -56,7 +56,7 @@ export async function runInCluster(
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
   await aborted(signal);
   log.info('logfleet is stopping', { signal: signal.reason });
-  // The Lease is released last, because another process may become the leader immediately afterwards.
+  // Releases the Lease last, because another process may become the leader immediately afterwards.
   await operator.stop();
   await notifier?.stop(notificationGraceMs);
   await host.stop();
@@ -64,7 +64,7 @@ export async function runInCluster(
   return exitStatus.ok;
 }
 
-/** Creates the host for the cluster. If the options name a Secret for notifications, also creates their notifier. */
+/** Creates the host for the cluster and, if the options contain a Secret for notifications, the notifier. */
 function createHost(
   options: RunOptions,
   { api, namespace }: ClusterConnection,
@@ -88,7 +88,7 @@ function createHost(
     operatorNamespace,
     ...(notifier && {
       onEvent: (owner, event) => {
-        // The schedule itself reports failed and stalled runs, so its runs send no notifications.
+        // Runs of a schedule send no notifications, because the schedule itself reports failed and stalled runs.
         if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
       },
     }),

@@ -49,12 +49,12 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // A run with `--watch` is normally ended with SIGTERM, so this is a success. Without `--watch`, SIGTERM interrupts
+    // SIGTERM is the normal end of a run with `--watch`, and therefore a success. Without `--watch`, SIGTERM interrupts
     // the run before its end.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   if (isEmpty()) {
-    context.stderr.write(`${emptiness}, so nothing was done: restore the manifests, or name another directory\n`);
+    context.stderr.write(`${emptiness}, so nothing was done: restore the manifests, or use another directory\n`);
     return exitStatus.usage;
   }
   const isInvalid = reportProblems(host, options, context);

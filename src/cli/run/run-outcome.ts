@@ -24,7 +24,7 @@ export function flagsAmong(
   };
 }
 
-/** Prints the final report of a run. `resumeAll` says how to resume the whole operator, if it is paused. */
+/** Prints the final report of a run. `resumeAll` is the instruction that resumes the whole operator if it is paused. */
 export function showOutcome(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -69,8 +69,8 @@ export function hasFailed(resource: AnyResource): boolean {
 }
 
 /**
- * Returns true if there may be affected collectors that the message of the resource does not name: its upgrades failed
- * or were refused.
+ * Returns true if upgrades of the resource failed or were refused. Then the message may lack the names of some affected
+ * collectors.
  */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
@@ -89,9 +89,7 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
   return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
-/**
- * Returns the message about an interrupted run. `flags` are the flags with which the user must start the command again.
- */
+/** Returns the message about an interrupted run. `flags` are the flags for the next start of the command. */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);
@@ -100,7 +98,7 @@ export function renderInterruption(resources: readonly AnyResource[], flags = ''
     return `interrupted; ${upgrades} ${wordFor(running, 'continues', 'continue')} at the log service, and the next ${invocation('run')} reads the result of each upgrade`;
   }
   const isExport = resources.length > 0 && policies.length === 0;
-  const state = isExport ? 'complete intervals stay at the destination' : 'no upgrade is in flight';
+  const state = isExport ? 'complete intervals are kept at the destination' : 'no upgrade is in flight';
   const nextStart = flags === '' ? 'the next start' : `the next start with ${flags}`;
   return `interrupted; ${state}, and ${nextStart} continues from here`;
 }

@@ -1,6 +1,5 @@
 /**
- * JSON data for the page of `logfleet ui`. The server computes the meaning of each state, and the commands that a user
- * can run.
+ * JSON data for the page of `logfleet ui`. It includes the meaning of each state, and the commands that a user can run.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Tone } from '../render/condition-lines.ts';
@@ -8,7 +7,7 @@ import type { ResourceCommand } from './resource-commands.ts';
 
 /** One resource in the list of the page. */
 export interface ListRow {
-  /** Identity of the resource in the page's address, such as `cvp/logging/production`. */
+  /** Identity of the resource in the address of the page, such as `cvp/logging/production`. */
   readonly id: string;
   readonly kind: KindName;
   readonly namespace: string;
@@ -17,7 +16,7 @@ export interface ListRow {
   readonly tone: Tone;
   /** Progress, such as `180/197` or `42%`. Absent if there is no progress to show. */
   readonly figure?: string;
-  /** Time since which a schedule lags behind. */
+  /** Time at which a schedule began to lag behind. */
   readonly lagSince?: string;
   /**
    * Lengths of the segments of a progress bar. For a policy, they are the numbers of collectors in each state of
@@ -28,16 +27,16 @@ export interface ListRow {
   readonly note: string;
 }
 
-/** Section of the resource list, as one response of the server. The list contains the resources that match a filter. */
+/** Section of the list of resources that match a filter, as one response of the server. */
 export interface ListPage {
   /** Number of all resources that match the filter. */
   readonly total: number;
   /** Index of the first row among all matching resources, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /** Number of resources of each kind. The filter's state and text apply to these numbers, but its kind does not. */
+  /** Number of resources of each kind that match the filter's state and text. The filter's kind is ignored. */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /** Number of resources in each state. The filter's kind and text apply to these numbers, but its state does not. */
+  /** Number of resources in each state that match the filter's kind and text. The filter's state is ignored. */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 
@@ -45,7 +44,7 @@ export interface ListPage {
 export interface ResourceDetail extends ListRow {
   /** The resource's spec, status and identity. Labels and annotations are left out. */
   readonly resource: AnyResource;
-  /** Sentences that say why the resource makes no progress, or what it waits for. */
+  /** Sentences about the reason why the resource makes no progress or waits. */
   readonly messages: readonly string[];
   readonly commands: readonly ResourceCommand[];
 }
@@ -65,7 +64,7 @@ export interface PlaceMessage {
   readonly warnings: readonly string[];
 }
 
-/** Data that the HTML contains, so that the page can show its first rows without another request. */
+/** Data in the HTML, with which the page shows its first rows without another request. */
 export interface StartData {
   readonly list: ListPage;
   readonly place: PlaceMessage;

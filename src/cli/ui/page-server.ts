@@ -23,7 +23,7 @@ import { type ListFilter, type ResourceModel, tones } from './resource-model.ts'
 import { detailOf } from './resource-row.ts';
 
 export interface PageServerOptions {
-  /** Port on 127.0.0.1. 0 takes a free port. */
+  /** Port on 127.0.0.1. Port 0 means any free port. */
   readonly port: number;
   readonly html: string;
   readonly model: ResourceModel;
@@ -45,8 +45,8 @@ const startRows = 40;
 /** HTML element with the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
 /**
- * Maximum number of bytes that wait for a slow browser. If more bytes wait, the server closes the stream, and the
- * browser connects again.
+ * Maximum number of unsent bytes for a slow browser. If there are more, the server closes the stream, and the browser
+ * connects again.
  */
 const maxUnsentBytes = 1_048_576;
 
@@ -105,7 +105,8 @@ export class PageServer {
   }
 
   /**
-   * Returns the answer to a request for this URL. The URL is null if the path in the request is invalid, such as `//`.
+   * Returns the answer to a request for this address, which is null if the path in the request is invalid, such as
+   * `//`.
    */
   #answer(address: URL | null): Answer | 'stream' {
     if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
@@ -128,7 +129,7 @@ export class PageServer {
 
   #withStartData(): string {
     const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
-    // Escapes `<`, so that no text in the JSON can end the HTML element that contains the JSON.
+    // Escapes `<`, so that no text in the JSON can end the HTML element around it.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c');
     return this.#options.html.replace(startElement, () => `${startElement}${json}`);
   }
@@ -192,8 +193,8 @@ function securityPolicy(html: string): string {
 }
 
 /**
- * Returns the response that refuses a request to the server on this port. Undefined if the request is allowed. Clients
- * omit port 80 from `Host` and `Origin`, because it is the default port of HTTP.
+ * Returns the response that refuses a request to the server on this port, or undefined if the request is allowed.
+ * Clients omit port 80 from `Host` and `Origin`, because it is the default port of HTTP.
  */
 export function refusalOf(request: Pick<IncomingMessage, 'method' | 'headers'>, port: number): Answer | undefined {
   const { headers } = request;

@@ -47,8 +47,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // The new object is stored even if it equals the known object. The resource cache contains the new object, so
-      // keeping the old object as well would waste memory.
+      // Stores the new object even if it equals the known object: the resource cache contains the new object, so the
+      // old object would need additional memory.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

@@ -59,7 +59,7 @@ function noteOf(resource: AnyResource, isStopped: boolean): string {
   return isStopped ? message : viewOf(resource).figuresOf(status) || message;
 }
 
-/** Returns everything that the page shows about a resource. `options` select the cluster or the directory. */
+/** Returns the details of a resource for the page. `options` select the cluster or the directory. */
 export function detailOf(resource: AnyResource, options: TargetOptions): ResourceDetail {
   return {
     ...rowOf(resource),

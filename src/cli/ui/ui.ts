@@ -46,7 +46,7 @@ export async function uiCommand(
   }
 }
 
-/** Keeps the data in memory and the open pages up to date until the signal is aborted. */
+/** Updates the data in memory and the open pages until the signal is aborted. */
 async function followAll(
   reader: ResourceReader,
   namespace: string | undefined,

@@ -1,4 +1,4 @@
-/** Finds the exports that `logfleet verify` checks: by a manifest, a folder, or an address in an object store. */
+/** Finds the exports for `logfleet verify` from a manifest, a folder, or an address in an object store. */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -97,7 +97,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   if (!stats.isDirectory()) {
     if (path.endsWith(`/${manifestFile}`)) return [dirname(path)];
     throw new UsageError(
-      `${text} is not the manifest of an export: name the file ${manifestFile}, or the folder that contains it`,
+      `${text} is not the manifest of an export: use the file ${manifestFile}, or the folder that contains it`,
     );
   }
   const { folders, unread } = findExports(path, { folders: [], unread: [] });
@@ -107,10 +107,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/**
- * Returns a text that names the folders that cannot be read, such as lost+found. Error messages contain this text if no
- * export is found.
- */
+/** Returns a text with the names of unreadable folders, such as lost+found, for the error that no export was found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';

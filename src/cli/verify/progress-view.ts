@@ -10,7 +10,7 @@ const lineIntervalMs = 10_000;
 const widestBar = 40;
 
 export interface ProgressView {
-  /** Shows the ratio as a bar (0: nothing done, 1: complete), with the text beside the bar. */
+  /** Shows the ratio, from 0 to 1, as a bar, and the text beside the bar. */
   show(ratio: number, text: string): void;
   end(): void;
 }

@@ -70,8 +70,8 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
 }
 
 /**
- * Returns a text that says whether the runs select rows by message time or by receipt time. If the runs differ, the
- * text says how many runs use each time.
+ * Returns a text that says whether the runs select rows by message time or by receipt time. If the runs differ, it
+ * contains the number of runs for each.
  */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
@@ -130,7 +130,7 @@ function span({ fromMs, toMs }: TimeRange): string {
   return `${renderMoment(fromMs)} to ${renderMoment(toMs)}`;
 }
 
-/** Returns the result as a document for programs. */
+/** Returns the result as JSON data. */
 export function scheduleDocument({ url, root, manifestsOnly, verification }: ScheduleResult): object {
   const { gaps, overlaps, problems, runs, rows, bytes, manifests, filesRead, queries, byReceiptTime } = verification;
   const times = ({ fromMs, toMs }: TimeRange) => ({ from: renderMoment(fromMs), to: renderMoment(toMs) });

@@ -77,12 +77,12 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
 
 interface Check {
   readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
-  /** `unknown` means that the check makes no statement, because files differ from the manifest. */
+  /** `unknown` means that the check has no result, because files differ from the manifest. */
   readonly result: 'ok' | 'incomplete' | 'differs' | 'unknown';
   readonly what: string;
 }
 
-/** The failed check of each kind of difference. */
+/** The check that fails for each kind of difference. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -124,7 +124,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const notWritten = renderDropped(manifest) + renderLeft(intervals);
   const isUnproven = manifest.proof.some(({ level }) => level === 'None');
   const proof = check('proof', renderLevels(manifest), isUnproven);
-  /** Returns the row of a check that holds only if the files are those that the export wrote. */
+  /** Returns the row of a check that has a result only if the files are unchanged since the export. */
   const ofFiles = (given: Check, what: string): Check =>
     given.result === 'ok' && (differing.has('files') || differing.has('checksums'))
       ? { ...given, result: 'unknown', what }
@@ -165,13 +165,12 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 const maxRanges = 5;
 
 /**
- * Renders how logfleet checked each time range. For more than `maxRanges` ranges, renders only the number of ranges
- * and rows for each kind of check.
+ * Renders the check of each time range. For more than `maxRanges` ranges, renders only the number of ranges and rows
+ * for each kind of check.
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  // Records of an aggregation have no sizes or times to compare, so the text does not mention that these values were
-  // not compared.
+  // Records of an aggregation have no sizes or times, so the text does not mention that these values were not compared.
   const others = results === 'Records' ? () => '' : renderNotCompared;
   if (proof.length <= maxRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
@@ -198,10 +197,7 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/**
- * Returns a text that names each value that was not compared with the service, in at least one of the checked time
- * ranges.
- */
+/** Returns a text with the names of the values that were not compared with the service in at least one time range. */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));
@@ -219,7 +215,7 @@ function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
 }
 
 /**
- * Renders how many intervals have their row count from each source, such as `12 intervals by the search job, 2 by the
+ * Renders the number of intervals for each source of row counts, such as `12 intervals by the search job, 2 by the
  * histogram`.
  */
 function renderSources(intervals: readonly CommitRecord[]): string {
@@ -241,10 +237,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/**
- * Returns a text with the number of rows that searches received, and that were written to the files of a neighbouring
- * interval (E4).
- */
+/** Returns a text with the number of received rows that are in the files of a neighbouring interval (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -306,9 +299,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/**
- * Returns the last line of the report about a complete export. The line says how logfleet checked the number of rows.
- */
+/** Returns the last line of the report about a complete export, with the check that the rows have passed. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

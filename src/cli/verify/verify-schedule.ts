@@ -46,7 +46,7 @@ export async function verifyScheduleCommand(
   }
   if (!verification)
     throw new UsageError(
-      `${text} contains no record of a run: name the folder of a schedule, such as /srv/exports/logging/errors`,
+      `${text} contains no record of a run: use the folder of a schedule, such as /srv/exports/logging/errors`,
     );
   const result = { url: `${destination.url}/${schedule}`, root: destination.url, manifestsOnly, verification };
   if (options.output === 'json') stdout.write(`${JSON.stringify(scheduleDocument(result), undefined, 2)}\n`);

@@ -1,6 +1,6 @@
 /**
- * `logfleet verify MANIFEST`: checks the files of exports against their manifests. It writes nothing, and needs only
- * files.
+ * `logfleet verify MANIFEST`: checks the files of exports against their manifests. It writes nothing, and does not use
+ * the log service.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -46,7 +46,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   } else if (!isOne) {
     const verified = places.length - notProven.length;
     const counts = `${counted(places.length, 'export')}: ${verified} verified`;
-    // The names of the failed exports are repeated at the end, because the reports are long.
+    // Repeats the names of the failed exports at the end, because the reports are long.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);
   }
@@ -87,7 +87,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     // If the command verifies only one export and the export is missing, the user gave a wrong argument. If the command
     // verifies several exports, it continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
-    // The error message contains file names relative to the export's folder, so the export's address is added.
+    // Adds the export's address, because the error message contains file names relative to the export's folder.
     const problem = `${url}: ${error.message}`;
     return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
@@ -96,9 +96,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/**
- * Codes of errors that are caused by the export's files. All other errors are caused by wrong arguments of the command.
- */
+/** Codes of errors in the export's files. All other errors come from wrong arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');

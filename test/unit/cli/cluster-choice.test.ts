@@ -25,8 +25,8 @@ async function run(...argv: readonly string[]) {
 
 describe('without a kubeconfig', () => {
   test.each([
-    [['get', 'cvp'], 'name a directory of manifests with --dir DIR'],
-    [['pause', 'cvp/production'], 'name a directory of manifests with --dir DIR'],
+    [['get', 'cvp'], 'select a directory of manifests with --dir DIR'],
+    [['pause', 'cvp/production'], 'select a directory of manifests with --dir DIR'],
     [['run'], 'run the operator on a directory of manifests: logfleet run DIR'],
   ])('%j ends with 2, and reports the searched places and an alternative in one line', async (argv, instead) => {
     expect(await run(...argv)).toEqual({
@@ -34,7 +34,7 @@ describe('without a kubeconfig', () => {
       stdout: '',
       stderr:
         `logfleet ${argv[0]}: no kubeconfig was found (looked at KUBECONFIG, ${home}/.kube/config and the service account of a pod); ` +
-        `name a cluster with --kubeconfig FILE. Without a cluster, ${instead}\n`,
+        `select a cluster with --kubeconfig FILE. Without a cluster, ${instead}\n`,
     });
   });
 });

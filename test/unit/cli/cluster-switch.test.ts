@@ -99,7 +99,7 @@ describe('which operator', () => {
   test('is an error if there is none, and a namespace without a lease causes a warning', async () => {
     const { turn, data } = cluster();
     expect((await turn(true)).text).toBe(
-      'cli.usage the cluster has no Lease of a logfleet operator; name the namespace of the operator with --operator-namespace NAMESPACE',
+      'cli.usage the cluster has no Lease of a logfleet operator; set the namespace of the operator with --operator-namespace NAMESPACE',
     );
     const { warning } = await turn(true, { operatorNamespace: 'logfleet' });
     expect(warning).toBe(
@@ -113,7 +113,7 @@ describe('which operator', () => {
     server.onRequest = ({ collection }) =>
       collection.endsWith('/leases') ? { kind: 'status', status: 403, when: 'before' } : undefined;
     expect((await turn(true)).text).toBe(
-      'cli.usage you have no permission to list the Leases of all namespaces, which show where operators run; name the namespace of the operator with --operator-namespace NAMESPACE',
+      'cli.usage you have no permission to list the Leases of all namespaces, which show where operators run; set the namespace of the operator with --operator-namespace NAMESPACE',
     );
     expect(await turn(true, { operatorNamespace: 'logfleet' })).toEqual({ text: paused, warning: '' });
     expect(data('logfleet')).toEqual({ paused: 'true' });

@@ -112,7 +112,7 @@ describe('a directory', () => {
     const missing = join(directory, 'missing');
     await expect(openDirectory(missing, recordingContext())).rejects.toMatchObject({
       code: 'cli.usage',
-      message: `--dir ${missing} is not a directory; name the directory of the manifests, such as --dir ./policies`,
+      message: `--dir ${missing} is not a directory; use the directory of the manifests, such as --dir ./policies`,
     });
   });
 

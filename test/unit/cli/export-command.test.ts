@@ -185,7 +185,7 @@ describe('ends with 2, and leaves no folder behind,', () => {
 test('refuses a folder that cannot be created', async () => {
   writeFileSync(join(directory, 'all.yaml'), '');
   const { status, stderr } = await runIn(service, ...request, '-o', 'all.yaml/x');
-  expect([status, stderr]).toEqual([2, expect.stringContaining('name another one with -o')]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining('set another folder with -o')]);
 });
 
 test('a duplicate field names its flag', async () => {
@@ -341,7 +341,7 @@ spec:
     const { status, stderr } = await run('all.yaml', '--volume', 'exports=not/mounted');
     expect(status).toBe(2);
     expect(stderr).toContain(
-      `--volume exports: the folder ${join(directory, 'not/mounted')} does not exist: create it`,
+      `the folder ${join(directory, 'not/mounted')} of --volume exports does not exist: create it`,
     );
   });
 

@@ -1,4 +1,7 @@
-/** Entry of the page of `logfleet ui`. Its frame: header, list of resources, and details of the selected resource. */
+/**
+ * Entry point of the page of `logfleet ui`, with the frame of the page: header, list of resources, and details of the
+ * selected resource.
+ */
 import { render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PlaceMessage, StartData } from '../page-data.ts';
@@ -51,7 +54,7 @@ function App({ start }: { start: StartData }) {
   );
 }
 
-/** Returns the selected resource in the address of the page. Empty without a selection. */
+/** Returns the selected resource from the address of the page, or an empty text without a selection. */
 function useSelected(): string {
   const read = () => decoded(location.hash.slice(1));
   const [selected, setSelected] = useState(read);

@@ -44,7 +44,7 @@ export function StackedBar({ segments, isThin = false }: { segments: readonly Se
   );
 }
 
-/** Meanings of the colours of a chart. Segments of a bar also have their amounts, and empty segments are omitted. */
+/** Legend of a chart's colours. Shows the amounts of a bar's segments, and omits empty segments. */
 export function Legend({ keys }: { keys: readonly (Key & Partial<Segment>)[] }) {
   return (
     <ul class="legend">
@@ -116,7 +116,7 @@ function Axis({ range }: { range: TimeRange }) {
 }
 
 interface HistogramProps {
-  /** Counts in slices of equal length. `undefined` is an unknown count. */
+  /** Counts in time slices of equal length; undefined for unknown counts. */
   readonly counts: readonly (number | undefined)[];
   readonly range: TimeRange;
   readonly label: string;

@@ -74,7 +74,7 @@ function KindDetail({ resource }: { resource: AnyResource }) {
 
 function Head({ detail }: { detail: ResourceDetail }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // In a narrow window, the list is hidden, so the focus moves to the details.
+  // Moves the focus to the details in a narrow window, because the list is hidden there.
   useEffect(() => {
     if (matchMedia('(max-width: 760px)').matches) heading.current?.focus();
   }, []);
@@ -97,7 +97,7 @@ function Head({ detail }: { detail: ResourceDetail }) {
   );
 }
 
-/** What the resource does or waits for, and the commands for it. */
+/** State of the resource, reasons for a wait, and commands. */
 function Callout({ detail: { tone, resource, messages, commands } }: { detail: ResourceDetail }) {
   const conditions = resource.status?.conditions ?? [];
   const ready = conditions.find(({ type }) => type === 'Ready')?.message;
@@ -113,7 +113,7 @@ function Callout({ detail: { tone, resource, messages, commands } }: { detail: R
   );
 }
 
-/** Conditions that report a problem beside the state. */
+/** Conditions that report a problem in addition to the state. */
 const problems: readonly string[] = ['Outage', 'Overlapping', 'OtherOperator', 'Failed'];
 
 function Commands({ commands }: Pick<ResourceDetail, 'commands'>) {

@@ -7,7 +7,7 @@ import { renderAgeSince, renderMinute } from '../../render/text.ts';
 
 const tickMs = 1_000;
 
-/** Returns the wall time in ms. The component that calls this hook is rendered again every second. */
+/** Returns the wall time in ms. Renders the calling component again every second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now);
   useEffect(() => {
@@ -40,9 +40,9 @@ export function Section({ title, children }: { title: string; children: Componen
 }
 
 interface PairsProps {
-  /** `figures` are large and at the top. `facts` take one line each. */
+  /** `figures`: large values at the top. `facts`: one line for each value. */
   readonly variant: 'figures' | 'facts';
-  /** Values by name. Values that are undefined are omitted. */
+  /** Values by name. Undefined values are omitted. */
   readonly pairs: Readonly<Record<string, ComponentChildren>>;
 }
 
@@ -123,7 +123,7 @@ export const rangeColumns = {
   To: ({ to }: TextRange) => <Minute time={to} />,
 } as const;
 
-/** Age of a time, such as `5m ago`, with the exact time in the tooltip. */
+/** Time as an age, such as `5m ago`, with the exact time in the tooltip. */
 export function Ago({ time }: { time: string }) {
   return (
     <time dateTime={time} title={time}>

@@ -102,7 +102,7 @@ function sentence(text: string | undefined): string {
 
 /**
  * Returns the versions of the collectors, most frequent first. Combines rare versions. The shades of one colour differ
- * in brightness, so that colour-blind people can tell them apart.
+ * in brightness, so that colour-blind people can distinguish them.
  */
 function versionSegments({ versions = [], targetVersion }: CollectorVersionPolicyStatus): readonly Segment[] {
   const former = versions.filter(({ version }) => version !== targetVersion);

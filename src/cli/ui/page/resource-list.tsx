@@ -1,4 +1,4 @@
-/** List of resources with filters. Only rows in view are elements. */
+/** List of resources with filters. Only visible rows are HTML elements. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type KindName, kinds } from '../../../api/kinds.ts';
@@ -130,7 +130,7 @@ function Rows({ visibleRows, total, filter, selected }: Omit<ListProps, 'onFilte
     measure();
     moveFocus(target);
   };
-  // The focused row exists out of view, too, to keep the focus.
+  // Also keeps the element of an invisible focused row, so that the focus is not lost.
   const shown = inView.includes(focused) ? inView : [...inView, focused];
   return (
     <div class="scroller" ref={scroller} onScroll={measure}>
@@ -152,9 +152,9 @@ function Rows({ visibleRows, total, filter, selected }: Omit<ListProps, 'onFilte
 
 type Scroller = RefObject<HTMLDivElement | null>;
 
-/** Returns the rows in view, and a function that measures them again after a scroll. */
+/** Returns the visible rows, and a function that measures them again after a scroll. */
 function useVisibleRange(scroller: Scroller, visibleRows: VisibleRows, total: number) {
-  // First guess of the visible rows, which the observer below corrects.
+  // First estimate of the visible rows, which the observer below corrects.
   const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
@@ -173,15 +173,15 @@ function useVisibleRange(scroller: Scroller, visibleRows: VisibleRows, total: nu
 interface FocusProps extends Omit<ListProps, 'onFilter'> {
   readonly scroller: Scroller;
   readonly total: number;
-  /** Indices of the rows in view. */
+  /** Indices of the visible rows. */
   readonly inView: readonly number[];
 }
 
-/** Returns the index of the focused row, which is the only row that Tab reaches, and functions that change the index. */
+/** Returns the index of the focused row, and functions that change it. Tab reaches only this row. */
 function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView }: FocusProps) {
   const [lastFocused, setFocused] = useState(0);
   const focused = Math.min(lastFocused, total - 1);
-  /** Resource with the focus; undefined until the next rendering after the focus has moved. */
+  /** Resource with the focus. Undefined from a move of the focus until the next rendering. */
   const focusedId = useRef<string | undefined>(undefined);
   // With another filter, the list begins at its first row.
   useEffect(() => {
@@ -190,7 +190,7 @@ function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView 
     focusedId.current = undefined;
   }, [filter]);
   const wantsFocus = useWantedFocus(scroller, focused, selected);
-  // The focus follows its resource to another row in view.
+  // Moves the focus with its resource to another visible row.
   useLayoutEffect(() => {
     const id = visibleRows.row(focused)?.id;
     const wanted = focusedId.current;
@@ -215,11 +215,11 @@ function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView 
   return { focused, moveFocus, noteFocus };
 }
 
-/** Returns a flag. After it is set, the next rendering gives the browser's focus to the focused row. */
+/** Returns a flag. If it is set, the next rendering gives the browser's focus to the focused row. */
 function useWantedFocus(scroller: Scroller, focused: number, selected: string): RefObject<boolean> {
   const wantsFocus = useRef(false);
   const hadSelection = useRef(false);
-  // Without a selection, the details are hidden, so the focus returns to the list.
+  // Returns the focus to the list if there is no selection, because the details are hidden then.
   useLayoutEffect(() => {
     if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
     hadSelection.current = selected !== '';
@@ -233,7 +233,7 @@ function useWantedFocus(scroller: Scroller, focused: number, selected: string): 
   return wantsFocus;
 }
 
-/** Returns the row to which a key moves the focus, if it does. */
+/** Returns the row to which a key moves the focus, or undefined if the key does not move it. */
 function moved(key: string, from: number, perPage: number, total: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     ...{ ArrowDown: 1, ArrowUp: -1, PageDown: perPage, PageUp: -perPage, Home: -total, End: total },

@@ -1,4 +1,4 @@
-/** Details of a schedule: exported time, gaps, runs, and lag. */
+/** Details of a schedule: exported time ranges, gaps, runs, and lag. */
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../api/time-range.ts';
@@ -62,7 +62,7 @@ function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
   );
 }
 
-/** Maximum number of covered time ranges in a status, which omits earlier ones. */
+/** Maximum number of covered time ranges in a status. It omits earlier time ranges. */
 const maxCovered = 100;
 
 function rangeOf(

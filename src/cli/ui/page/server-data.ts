@@ -1,6 +1,4 @@
-/**
- * Requests data from the server of `logfleet ui`, and receives messages from the server when resources have changed.
- */
+/** Requests data from the server of `logfleet ui`, and receives messages about changed resources. */
 import type { ChangeMessage, ListPage, PlaceMessage, ResourceDetail } from '../page-data.ts';
 
 export interface Filter {
@@ -16,7 +14,7 @@ export async function readList(filter: Filter, offset: number, limit: number): P
   return (await fetch(`/api/list?${query}`)).json();
 }
 
-/** Details of a resource: undefined while they are read, and null if it does not exist. */
+/** Details of a resource. Undefined while they are read, and null if the resource does not exist. */
 export type ShownDetail = ResourceDetail | undefined | null;
 
 /** Returns the details of a resource, or null if it does not exist. */
@@ -51,7 +49,7 @@ function open({ onChange, onPlace, onConnection }: Listener): EventSource {
   source.addEventListener('change', (event) => onChange(JSON.parse(event.data)));
   source.addEventListener('place', (event) => onPlace(JSON.parse(event.data)));
   source.addEventListener('open', () => onConnection(true));
-  // The browser connects again by itself.
+  // The browser connects again automatically.
   source.addEventListener('error', () => onConnection(false));
   return source;
 }

@@ -1,6 +1,6 @@
 /**
- * Caches rows of the resource list in the browser. Reads the visible rows, and some rows above and below them, from the
- * server. A refresh of the list, for example by another filter, discards the cached rows.
+ * Caches rows of the resource list in the browser. Reads the visible rows, and some rows before and after them, from
+ * the server. A refresh of the list, for example because of another filter, discards the cached rows.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
@@ -11,7 +11,7 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** Number of rows to read above the visible rows, and also below them. */
+/** Number of additional rows to read, both before and after the visible rows. */
 const margin = 30;
 
 /** Returns the visible rows of a scrolled list. Sizes are in pixels. */
@@ -30,7 +30,7 @@ export class VisibleRows {
   #filter = everything;
   #range: RowRange = { first: 0, count: 20 };
   #isReading = false;
-  /** True if the rows in view must be read. */
+  /** True if the visible rows must be read. */
   #mustRead = false;
   /** True if earlier rows may be outdated. */
   #isOutdated = false;
@@ -58,7 +58,7 @@ export class VisibleRows {
     this.refresh();
   }
 
-  /** Makes `range` the visible rows. Reads them from the server, unless all of them are known and up to date. */
+  /** Makes `range` the visible rows. Reads them from the server unless all are known and up to date. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);

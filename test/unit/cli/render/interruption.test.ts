@@ -29,7 +29,7 @@ it.each([
 
 it('exports: complete intervals stay', () => {
   expect(renderInterruption([sampleExport()])).toBe(
-    'interrupted; complete intervals stay at the destination, and the next start continues from here',
+    'interrupted; complete intervals are kept at the destination, and the next start continues from here',
   );
 });
 
