@@ -177,7 +177,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   if (destination.persistentVolumeClaim && (execution.job?.workers ?? 1) > 1) {
     yield warning(['spec', 'destination', 'persistentVolumeClaim'], 'Risky', {
       problem: 'several pods mount this claim, so its access mode must allow several nodes to mount it',
-      remedy: 'name a claim with the access mode ReadWriteMany, or set workers to 1',
+      remedy: 'use a claim with the access mode ReadWriteMany, or set workers to 1',
     });
   }
   if (activeDeadlineSeconds) {
@@ -190,8 +190,8 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /**
- * Returns whether the export needs ambient credentials (those of the operator or pod). It needs them if the destination
- * is an object store without a Secret.
+ * Returns whether the export needs ambient credentials: the credentials of the operator or of the pod. It needs them if
+ * the destination is an object store without a Secret.
  */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;

@@ -29,8 +29,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start` in ms. It measures with both clocks and returns the longer time: the monotonic clock
- * of Linux stops while the machine sleeps, and the wall clock can be set back.
+ * Returns the time since `start` in ms. Returns the longer of the times by the two clocks: the monotonic clock of Linux
+ * stops while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);

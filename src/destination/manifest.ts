@@ -130,7 +130,7 @@ export function manifestSha256(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Reads the manifest of an export; undefined if there is none. */
+/** Reads the manifest of an export. Returns undefined if there is none. */
 export function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
   return manifestKind.read(destination, layout.manifest);
 }

@@ -56,7 +56,7 @@ export async function storePlanOnce(
   );
 }
 
-/** Reads the plan of an export; undefined if there is none. */
+/** Reads the plan of an export. Returns undefined if there is none. */
 export function readPlan(destination: Destination, layout: ExportLayout): Promise<ExportPlan | undefined> {
   return planKind.read(destination, layout.plan);
 }

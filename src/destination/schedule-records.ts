@@ -68,7 +68,7 @@ export async function recordStart(destination: Destination, layout: ScheduleLayo
   await destination.create(layout.start, startKind.encode({ fromMs }));
 }
 
-/** Reads the first time that a schedule exports; undefined if none is stored. Throws `destination.damaged`. */
+/** Reads the first time that a schedule exports. Returns undefined if none is stored. Throws `destination.damaged`. */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
@@ -90,7 +90,7 @@ export async function* listRecordedRuns(destination: Destination, layout: Schedu
   }
 }
 
-/** Reads the record of a run; undefined if there is none. Throws `destination.damaged`. */
+/** Reads the record of a run. Returns undefined if there is none. Throws `destination.damaged`. */
 export function readRunRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -93,7 +93,7 @@ export class StoredKind<T extends object> {
     return damaged({ name, advice: this.#options.advice }, problem);
   }
 
-  /** Reads an object; undefined if it does not exist. */
+  /** Reads an object. Returns undefined if it does not exist. */
   async read(destination: Destination, name: string): Promise<T | undefined> {
     const content = await destination.read(name, this.#options.maxBytes);
     return content && this.decode(name, content);

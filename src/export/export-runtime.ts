@@ -324,8 +324,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns true if the estimated end will still be in the future at the next write of the status, so that the status
-   * shows no past time.
+   * Returns true if the estimated end will still be in the future at the next write of the status. The status must show
+   * no past time.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;

@@ -97,7 +97,10 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /** Builds that the service offers (section 4.7), with the time of the request. Undefined until the first answer. */
+  /**
+   * Returns the builds that the service offers (section 4.7), and the time of the request. Returns undefined until the
+   * first answer.
+   */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
@@ -124,8 +127,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the error of a failed read and the time of the next attempt. Undefined if no read has failed, or if all
-   * failed reads have succeeded since.
+   * Returns the error of a failed read and the time of the next attempt. Returns undefined if no read has failed, or if
+   * all failed reads have succeeded since.
    */
   problem(): Pick<FailureRecord, 'error' | 'untilMs'> | undefined {
     return Object.values(this.#failures).find(({ error }) => error !== undefined);

@@ -10,7 +10,7 @@ import type { Build } from '../service/collectors/upgrade-service.ts';
 export class View {
   /**
    * One or two builds for which the collector list is requested. A second build is needed only if the list for the
-   * first build does not show all collectors. An undefined first build stands for the latest build.
+   * first build does not show all collectors. An undefined first build means the latest build.
    */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];

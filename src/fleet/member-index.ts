@@ -148,7 +148,7 @@ export class MemberIndex {
   }
 }
 
-/** Returns a field of a collector as text; undefined if the field is absent or empty. */
+/** Returns a field of a collector as text, or undefined if the field is absent or empty. */
 export function fieldText(collector: Collector, field: SelectorField): string | undefined {
   const value = collector[field];
   return value === undefined || value === '' ? undefined : String(value);

@@ -23,7 +23,7 @@ export class PartSeries {
   /** Results of ended parts, by number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts that accept rows, by partition. The last part in the map is the one that received the latest row. */
+  /** Parts that accept rows, by partition. The last part in the map has received the latest row. */
   readonly #open = new Map<string, OpenPart>();
   /** Part that received the latest row. */
   #current: OpenPart | undefined;

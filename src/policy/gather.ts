@@ -160,7 +160,7 @@ export class Gatherer {
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }
 
-  /** Chooses the target version; undefined until the list of builds is known. */
+  /** Chooses the target version. Returns undefined until the list of builds is known. */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
     const { policyLedger, environment } = this.#runtime;

@@ -20,7 +20,7 @@ import { measurePolicies } from './status/policy-metrics.ts';
  */
 export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** Delay in ms before `onGathered` is called again for a policy whose facts are still incomplete. */
+/** Delay in ms before `onGathered` is called again for a policy whose data is still incomplete. */
 const repeatMs = 1_000;
 interface Running {
   readonly runtime: PolicyRuntime;

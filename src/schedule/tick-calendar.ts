@@ -41,7 +41,9 @@ export class TickCalendar {
     this.#zone = zone;
   }
 
-  /** Returns the last tick (time of the cron schedule) at or before a time; undefined if there is none since 1970. */
+  /**
+   * Returns the last tick (time of the cron schedule) at or before a time, or undefined if there is none since 1970.
+   */
   lastUntil(atMs: number): number | undefined {
     for (let lengthMs = dayMs; ; lengthMs *= 4) {
       const fromMs = Math.max(0, atMs + 1 - lengthMs);

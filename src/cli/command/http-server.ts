@@ -47,7 +47,9 @@ export function textAnswer(status: number, text: string): Answer {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
 }
 
-/** Returns the answer to a request with a method other than GET and HEAD. Undefined if the method is allowed. */
+/**
+ * Returns the answer to a request with a method other than GET and HEAD. Returns undefined if the method is allowed.
+ */
 export function methodRefusal({ method }: Pick<IncomingMessage, 'method'>): Answer | undefined {
   return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
 }

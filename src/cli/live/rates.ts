@@ -36,7 +36,7 @@ export class RequestPace {
     this.#startsMs = [...this.#startsMs, nowMs].filter((startMs) => startMs > nowMs - longestSeconds * 1_000);
   }
 
-  /** Returns the requests per second. Undefined before the first request. */
+  /** Returns the requests per second. Returns undefined before the first request. */
   perSecond(nowMs: number): number | undefined {
     if (this.#firstMs === undefined) return undefined;
     const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil((nowMs - this.#firstMs) / 1_000)));

@@ -28,8 +28,8 @@ export const approveCommand = personCommand(
 );
 
 /**
- * Returns the stage that `logfleet approve` approves by default: a stage that waits for approval, or a stage that
- * stopped the rollout because none of its collectors reached the target version.
+ * Returns the stage that `logfleet approve` approves by default. It is a stage that waits for approval, or an
+ * inconclusive stage, which stopped the rollout because none of its collectors reached the target version.
  */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;

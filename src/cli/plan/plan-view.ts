@@ -183,7 +183,7 @@ function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | un
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** Returns the table of a rollout's stages. Undefined if the rollout has no stages. */
+/** Returns the table of a rollout's stages. Returns undefined if the rollout has no stages. */
 export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined {
   if (stages.every(({ name }) => name === undefined)) return undefined;
   const time = (ms: number | undefined) =>

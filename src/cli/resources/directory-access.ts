@@ -23,7 +23,7 @@ import { UsageError } from '../command/usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
-  /** Returns the user name to write into request files. Undefined if the name is unknown. */
+  /** Returns the user name to write into request files. Returns undefined if the name is unknown. */
   readonly user: () => string | undefined;
 }
 

@@ -38,7 +38,7 @@ export function objectKey(root: string, name: string): string {
   return nameSegments(`${keyPrefix(root, '')}${name}`).join('/');
 }
 
-/** Returns what is wrong with an object name; undefined if it is valid. */
+/** Returns what is wrong with an object name, or undefined if it is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;

@@ -36,7 +36,7 @@ export function checkTokensMayGoTo(address: string): void {
 }
 
 /**
- * Returns the proxy for requests to a store; undefined if none is used. Throws `destination.invalid` if the proxy
+ * Returns the proxy for requests to a store, or undefined if none is used. Throws `destination.invalid` if the proxy
  * settings are wrong.
  */
 export function storeProxy(origin: URL, environment: Environment): URL | undefined {

@@ -57,7 +57,7 @@ export class Folder {
     return new Folder(path, handle, (await hasFolderPaths) ? base : path);
   }
 
-  /** Opens a subfolder; undefined if it does not exist. Throws `destination.outside` for a symbolic link. */
+  /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` for a symbolic link. */
   async enter(name: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
@@ -86,7 +86,7 @@ export class Folder {
   }
 
   /**
-   * Opens a file; undefined if it does not exist. Throws `destination.outside` for a symbolic link, and
+   * Opens a file. Returns undefined if it does not exist. Throws `destination.outside` for a symbolic link, and
    * `destination.damaged` if it is not a regular file.
    */
   async openFile(name: string): Promise<FileHandle | undefined> {
@@ -122,7 +122,7 @@ export class Folder {
     return link(this.#at(from), this.#at(to));
   }
 
-  /** Returns the status of a file; undefined if it does not exist. Does not follow symbolic links. */
+  /** Returns the status of a file, or undefined if it does not exist. Does not follow symbolic links. */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.#at(name), { bigint: true });

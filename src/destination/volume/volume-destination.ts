@@ -133,7 +133,7 @@ export class VolumeDestination implements Destination {
     return { folder: await this.#enter(segments.slice(0, -1)), last: segments.at(-1) ?? '' };
   }
 
-  /** Opens a folder; undefined if it does not exist. */
+  /** Opens a folder. Returns undefined if it does not exist. */
   async #enter(segments: readonly string[]): Promise<Folder | undefined> {
     let folder: Folder | undefined = await this.#openDirectory();
     for (const segment of [...this.#rootSegments, ...segments]) {

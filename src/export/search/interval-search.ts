@@ -106,7 +106,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.views;
   }
 
-  /** Returns the number of rows found in each period; undefined until the service has reported it. */
+  /** Returns the number of rows found in each period, or undefined until the service has reported it. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }

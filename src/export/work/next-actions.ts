@@ -132,8 +132,8 @@ function exportingStep(state: Decided, facts: WorkFacts): Step | undefined {
 }
 
 /**
- * Interval in ms at which all commit records are read again while they contradict each other, because a user may change
- * a commit record that was already read. In between, only new commit records are read.
+ * While commit records contradict each other, all of them are read again at this interval in ms, because a user may
+ * correct them. In between, only new commit records are read.
  */
 const disorderRereadMs = 20 * stallRetryMs;
 

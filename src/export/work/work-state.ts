@@ -7,8 +7,8 @@
  *        ├───────────┴── a plan ───┘             │
  *        └───────────┴── a manifest ─────────────┘
  *
- * The first reading of the destination ends `loading`. A worker that waits for the plan reads the destination again
- * while it is in `planning`, so both states can end with a plan or a manifest of another process.
+ * The first reading of the destination ends `loading`. In `planning`, a worker that waits for the plan reads the
+ * destination again. So both states can end with a plan or a manifest of another process.
  */
 import { assert } from '../../base/assert.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';

@@ -164,8 +164,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns the state folder (`.logfleet`) that contains the state of a resource. Undefined if no resource has this
-   * uid.
+   * Returns the state folder (`.logfleet`) that contains the state of a resource. Returns undefined if no resource has
+   * this uid.
    */
   stateOf(owner: OwnerRef): StateDirectory | undefined {
     const directory = this.directoryOf(owner);

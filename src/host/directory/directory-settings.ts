@@ -54,7 +54,9 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** Returns the file with the ConfigMap that has this identity. Undefined if no file contains the ConfigMap. */
+  /**
+   * Returns the file with the ConfigMap that has this identity. Returns undefined if no file contains the ConfigMap.
+   */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
@@ -92,7 +94,7 @@ function settingsBehind({ directory, manifest }: UnusableManifest): FoundSetting
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
-/** Returns why no policy may start upgrades, and what to do. Undefined if all manifests are usable. */
+/** Returns why no policy may start upgrades, and what to do. Returns undefined if all manifests are usable. */
 function renderBlock([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;

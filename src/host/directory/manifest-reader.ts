@@ -45,8 +45,8 @@ import { StateDirectory } from './state-directory.ts';
  */
 export const quietMs = 1_000;
 /**
- * Before logfleet accepts that a field, item or line was removed from a manifest file, the file must not change for
- * this time in ms (D2), because a slow process may still be writing the file.
+ * If a field, item or line was removed from a manifest file, logfleet accepts this only after the file has not changed
+ * for this time in ms (D2). A slow process may still be writing the file.
  */
 export const lossDelayMs = 10_000;
 

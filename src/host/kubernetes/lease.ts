@@ -7,9 +7,10 @@
  *       └── the lease has another name; released on stop ──────────────────────────────────┘
  *
  * Invariants:
- * - Times are measured by clocks of this process, never by a time in the Lease. The age of another process's Lease begins at the last
- *   change that this process saw; the age of its own Lease begins when the last renewal was *sent*. Of the wall clock and the monotonic
- *   clock, the one that shows more elapsed time decides, because the monotonic clock stops while the machine sleeps.
+ * - This process measures times with its own clocks, never with a time in the Lease. The age of another process's Lease
+ *   counts from the last change that this process has seen. The age of its own Lease counts from the moment at which
+ *   the last renewal was *sent*. The clock that shows more elapsed time decides (wall clock or monotonic clock),
+ *   because the monotonic clock stops while the machine sleeps.
  * - This process stops leading 5 s before another process may start, even if it was suspended for that long.
  * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
  * - The name of each process has a random suffix, so it recognizes its own Lease even if the answer to the write was lost.

@@ -1,16 +1,16 @@
 /**
- * Detects another operator that follows the same resources (L2). Each operator writes an entry into `status.operators`
- * of each resource, and the others see it through their watch.
+ * Detects another operator that manages the same resources (L2). Each operator writes an entry into `status.operators`
+ * of each resource. The watches of the other operators report these entries.
  *
- * The entry with the earliest `since` belongs to the operator that acts. An operator writes the same `since`, its earliest,
- * into all resources that it shares. So one of two operators acts on all of them, and both together send no more requests
- * than one. A time `seen` that is later than in the other entries is a question: a living operator answers by copying that
- * time into its own entry. An operator that does not answer within a minute counts as gone. An operator that was silent for
- * ten minutes is asked again.
+ * The operator whose entry has the earliest `since` acts on the resource. An operator writes its earliest `since` into
+ * all shared resources. So one of two operators acts on all of them, and both together send no more requests than one.
+ * If the time `seen` of an entry is later than in the other entries, it is a question whether the other operators still
+ * run. A running operator answers by copying that time into its own entry. An operator that does not answer within a
+ * minute counts as gone. After ten minutes without a sign of life, an operator is asked again.
  *
  * Invariants:
- * - Operators that wait treat the resource as if it did not exist.
- * - An operator that waits in a namespace leaves new resources there to the other operator.
+ * - For a waiting operator, the resource does not exist.
+ * - If an operator waits in a namespace, it leaves new resources there to the other operator.
  * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
  * - Reconcilers do not see entries.
  */

@@ -10,7 +10,7 @@ import { isOlderThanResource } from '../../api/status-age.ts';
 import { isRecord } from '../../base/record.ts';
 import { isKubeObject, type KubeObject } from './api-client.ts';
 
-/** Decodes a resource; undefined if `value` is invalid. The items of a list contain no `kind`. */
+/** Decodes a resource. Returns undefined if `value` is invalid. The items of a list contain no `kind`. */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
   if (!isKubeObject(value) || !isRecord(value.spec)) return undefined;
   const metadata = decodeMetadata(value);
@@ -43,7 +43,9 @@ export function decodeMetadata({ metadata }: KubeObject): ObjectMeta {
   };
 }
 
-/** Returns the owner of a resource. Undefined if it has no owner, or if the owner is not a resource of logfleet. */
+/**
+ * Returns the owner of a resource. Returns undefined if it has no owner, or if the owner is not a resource of logfleet.
+ */
 function readOwner(references: KubeObject['metadata']['ownerReferences']): ObjectMeta['owner'] {
   const { apiVersion = '', kind = '', name = '', uid = '' } = references?.find(({ controller }) => controller) ?? {};
   const isOurs = apiVersion.startsWith(`${apiGroup}/`) && Object.hasOwn(kinds, kind);

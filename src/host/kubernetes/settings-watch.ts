@@ -122,7 +122,7 @@ export class SettingsWatch {
   }
 }
 
-/** Decodes the ConfigMap; undefined if `value` is not an object with a name. */
+/** Decodes the ConfigMap. Returns undefined if `value` is not an object with a name. */
 function decodeSettings(value: unknown): SettingsMap | undefined {
   if (!isKubeObject(value)) return undefined;
   const { data } = value as { readonly data?: Readonly<Record<string, string>> };

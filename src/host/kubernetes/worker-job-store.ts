@@ -180,7 +180,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   }
 }
 
-/** Decodes a Job or pod; undefined if `value` is neither. Drops most of the spec to save memory. */
+/** Decodes a Job or pod. Returns undefined if `value` is neither. Drops most of the spec to save memory. */
 function decode(value: unknown): WorkerJob | WorkerPod | undefined {
   if (!isKubeObject(value)) return undefined;
   const { metadata, spec = {}, status = {} } = value as WorkerJob & KubeObject;

@@ -34,7 +34,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * A clock difference between the service and logfleet is ignored up to the smaller of these limits: a time in ms, and a
+ * Maximum ignored clock difference between the service and logfleet. The smaller limit applies: a time in ms, or a
  * fraction of the period.
  */
 const maxSkewMs = 60_000;

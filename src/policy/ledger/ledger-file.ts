@@ -172,7 +172,7 @@ export class LedgerFile {
   }
 
   /**
-   * Reads the objects that `head` names. If the read fails because `head` has changed meanwhile, throws
+   * Reads the objects that `head` names. If the read fails because `head` has changed in the meantime, throws
    * `host.conflict`.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {

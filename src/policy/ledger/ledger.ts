@@ -90,10 +90,7 @@ export interface Ending {
   readonly startedAtMs: number;
   /** Wall time in ms at which the upgrade ended, for display. */
   readonly endedAtMs: number;
-  /**
-   * Monotonic time in ms at which the attempt ended, or at which this process read the entry from the stored ledger.
-   * Not stored.
-   */
+  /** Monotonic time in ms of the end of the attempt, or of the read of the entry from the stored ledger. Not stored. */
   readonly sinceMs: number;
   /**
    * `lastSeenAlive` in ms of a collector whose upgrade was refused because it was offline. The next attempt waits until

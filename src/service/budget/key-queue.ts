@@ -53,8 +53,8 @@ export class KeyQueue {
    */
   readonly #turns = new Map<RequestClass, number>();
   /**
-   * Returns the end of the time for which half of the concurrent requests is reserved for requests of a former leader
-   * that may be in flight (B6).
+   * Returns the time until which half of the concurrent requests is reserved for a former leader's requests, which may
+   * be in flight (B6).
    */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;

@@ -163,8 +163,8 @@ export class JobHistogram {
   }
 
   /**
-   * Returns all buckets. If several statuses contain the same bucket, its count is either the sum or the maximum of
-   * their counts: the result whose total is closer to `messageCount`.
+   * Returns all buckets. If several statuses contain the same bucket, uses the sum or the maximum of their counts,
+   * whichever gives a total closer to `messageCount`.
    */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);

@@ -131,7 +131,7 @@ export class RowFields {
     return read;
   }
 
-  /** Returns a row with its id; undefined if the id is invalid. */
+  /** Returns a row with its id, or undefined if the id is invalid. */
   #readId(bytes: Buffer, row: number, end: number, messageTimeMs: number): ReadRow | undefined {
     const { kind, start, end: valueEnd } = this.#messageId;
     const map = bytes.subarray(row, end);
@@ -154,7 +154,7 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
   return Number.isSafeInteger(instantMs) ? instantMs : undefined;
 }
 
-/** Reads a field as an integer of at least 0; undefined for other values. */
+/** Reads a field as an integer of at least 0. Returns undefined for other values. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const amount = readInstant(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;

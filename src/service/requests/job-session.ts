@@ -91,7 +91,7 @@ export class JobCookies {
     }
   }
 
-  /** Returns the `Cookie` header for a request to `url`; undefined if no cookie applies. */
+  /** Returns the `Cookie` header for a request to `url`, or undefined if no cookie applies. */
   header(url: URL): string | undefined {
     const nowMs = this.#clock.now();
     const cookies = this.#jar.getCookiesSync(url.href, { expire: false, sort: true });
