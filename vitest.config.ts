@@ -23,7 +23,7 @@ const processors = Math.max(2, availableParallelism() - 1);
 const working = { sequence: { groupOrder: 0 }, maxWorkers: processors };
 const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 /** Settings for tests that start many programs at the same time. These tests get a longer time limit. */
-const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
+const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 3 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
 /** Tests for which `make soak` runs more random cases (`test/support/random-runs.ts`). */
 const testsOfMany = [
