@@ -61,7 +61,7 @@ function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string
     if (isQualifiedName(normalized(name))) continue;
     yield error([...path, name], 'Invalid', {
       problem: `${JSON.stringify(name)} is not a valid name`,
-      remedy: 'write up to 63 letters, digits, "-", "_" and ".", as in team',
+      remedy: 'write up to 63 letters, digits, "-", "_" and ".", for example team',
       part: 'key',
     });
   }

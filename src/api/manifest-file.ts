@@ -154,8 +154,7 @@ function parseDocuments(text: string): ManifestFile {
 type DocumentProblem = Explanation & { readonly offset: number };
 
 /**
- * Returns the errors of the YAML parser. If there are none, returns the first problem that only Kubernetes' tools
- * report.
+ * Returns the errors of the YAML parser. If there are none, returns the first problem that the parser accepts but Kubernetes' tools reject.
  */
 function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));

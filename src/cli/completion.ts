@@ -61,8 +61,8 @@ function firstSentence(text: string): string {
 }
 
 /**
- * Quotes a text for bash, zsh and fish. Each shell escapes apostrophes differently, so they are replaced with
- * typographic apostrophes.
+ * Puts a text in quotes for bash, zsh and fish. Replaces apostrophes with typographic apostrophes, because each shell
+ * escapes apostrophes differently.
  */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;

@@ -1,5 +1,5 @@
 /**
- * Finds the policies that select a changed collector, so that other policies have no work. Most selectors contain a
+ * Finds the policies that select a changed collector, so that other policies need not be evaluated. Most selectors contain a
  * condition on one field that every matching collector meets: the anchor. Selectors with an anchor are looked up in a
  * table. All other selectors are evaluated for each change.
  */

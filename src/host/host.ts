@@ -156,7 +156,7 @@ export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
    * Writes the status of a resource if the resource has not changed since it was read. Resolves to the written
-   * resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
+   * resource. Rejects with the error code `host.gone` if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
   /** Called when a reconcile finds that the stored status of a resource is already up to date. */

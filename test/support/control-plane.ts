@@ -54,7 +54,7 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
 /** Access to the API server with the rights of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
-  /** Path of a kubeconfig with the service account and its namespace. */
+  /** Path of a kubeconfig that authenticates as the service account, in its namespace. */
   readonly kubeconfig: string;
 }
 

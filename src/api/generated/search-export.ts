@@ -225,7 +225,7 @@ export interface S3Spec {
   readonly bucket: string;
   /**
    * Prefix of all object names in the bucket, for example `audit/2026`. The export then writes below
-   * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
+   * `audit/2026/<namespace>/`. Without `prefix`, it writes below `<namespace>/`.
    */
   readonly prefix?: string;
   /** Region of the S3 bucket. Defaults to `us-east-1`, which S3-compatible stores without regions accept. */
@@ -314,7 +314,7 @@ export interface AzureBlobSpec {
   readonly container: string;
   /**
    * Prefix of all blob names in the container, for example `audit/2026`. The export then writes below
-   * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
+   * `audit/2026/<namespace>/`. Without `prefix`, it writes below `<namespace>/`.
    */
   readonly prefix?: string;
   /**
@@ -340,7 +340,7 @@ export interface GcsSpec {
   readonly bucket: string;
   /**
    * Prefix of all object names in the bucket, for example `audit/2026`. The export then writes below
-   * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
+   * `audit/2026/<namespace>/`. Without `prefix`, it writes below `<namespace>/`.
    */
   readonly prefix?: string;
   /**
@@ -521,8 +521,8 @@ export interface ExportPodAffinity {
     readonly [k: string]: unknown;
   };
   /**
-   * Rules about other pods that must or should not be near the export's pods, such as the other pods of the same
-   * export, as in a pod spec.
+   * Which pods must or should not run near the export's pods, for example other pods of the same export. The format is
+   * that of a pod spec.
    */
   readonly podAntiAffinity?: {
     readonly [k: string]: unknown;

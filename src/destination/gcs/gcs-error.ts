@@ -5,7 +5,7 @@ import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store/
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** Codes of answers that refuse to remove an object, because a retention or a hold protects it. */
+/** Error codes of the store if an object cannot be removed because a retention policy or a hold protects it. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({

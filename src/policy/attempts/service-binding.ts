@@ -38,7 +38,7 @@ export class ServiceBinding {
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
   #buildsDoubtedMs = -Infinity;
-  /** Failures of the service, separately for `posts` and `reads`, without refusals of a single collector. */
+  /** Failures of the service, separately for `posts` and `reads`. Refusals to upgrade one collector do not count. */
   #failures = newFailures();
 
   constructor(environment: BindingEnvironment, owner: OwnerRef, onNews: () => void) {

@@ -219,7 +219,7 @@ export interface AnalysisOutcome {
 /** A number of collectors or attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** Numbers of ended and failed upgrades of a stage or rollout. */
+/** How many upgrades of a stage or rollout have ended, and how many of these have failed. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;

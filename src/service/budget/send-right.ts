@@ -21,7 +21,7 @@ export interface SendRight {
 /** The request was not sent, because this process is not the leader. */
 export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError';
-  override readonly message = 'this process is no longer the leader: another process may send requests in its place';
+  override readonly message = 'this process is no longer the leader, and another process may now send the requests';
 }
 
 /** Proves that the right to send was checked right before a request was written. */

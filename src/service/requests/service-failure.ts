@@ -151,6 +151,6 @@ export const secretNames: SettingNames = {
   address: 'baseURL in the Secret',
   credentials: 'accessId and accessKey in the Secret',
   trustAuthority: "put the service's CA certificate (PEM) into ca.crt of the Secret",
-  followRedirect: 'write the new address into baseURL of the Secret, or its host into allowedHosts',
+  followRedirect: 'set baseURL in the Secret to the new address, or add its host to allowedHosts',
   shareRate: 'lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
 };
