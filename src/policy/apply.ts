@@ -131,7 +131,7 @@ function read(
   for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
   if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
   messages.count(account.searches, analysis);
-  // After `rest`, `tasks` is a new object.
+  // Read after `freeMemory`, which can replace `tasks`.
   const { tasks } = runtime;
   for (const id of watch.tasks.slice(0, binding.capacityFor('reads', tasks.inFlight))) {
     const taskId = policyLedger.known?.entry(id)?.open?.taskId;

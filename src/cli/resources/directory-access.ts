@@ -70,7 +70,7 @@ export async function openDirectory(
 function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Prints only the first error in full, because the user usually asks about a resource without errors.
+  // Prints only the first error in full, so that many errors do not hide the output of the command.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     stderr.write(
@@ -114,7 +114,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the names of the users who wrote the annotations, because only the operator uses these names. */
+/** Removes the names of the users who wrote the annotations. Resources of a cluster do not have them, either. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

@@ -83,7 +83,7 @@ export function resourcesIn<K extends KindName>(
 export interface ResourcePlace {
   /** Namespace of manifests without a namespace. */
   readonly namespace: string;
-  /** Lists the policies that the flags of the command select. */
+  /** Lists the policies that the command needs. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** True if credentials may come from environment variables when the Secret does not exist. */

@@ -49,8 +49,8 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 
 /**
  * Returns the segments that a worker may search. Its own segments come first, then segments of other workers. If
- * `yieldsToOwners` is true, each of the other workers keeps some segments. `parallelism` is the number of parallel searches
- * of a worker.
+ * `yieldsToOwners` is true, each of the other workers keeps some segments. `parallelism` is the number of parallel
+ * searches of a worker.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],

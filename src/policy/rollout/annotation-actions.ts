@@ -71,8 +71,8 @@ export function applyAnnotations(
 }
 
 /**
- * Returns the value of an abort or retry annotation that names this rollout and was not applied yet. Also checked before
- * each upgrade request (U2).
+ * Returns the value of an abort or retry annotation that names this rollout and was not applied yet. Also checked
+ * before each upgrade request (U2).
  */
 export function newRequest(
   { annotations: values }: ObjectMeta,
