@@ -75,7 +75,7 @@ export class UndiciKubeApi implements KubeApi {
   /** Sends a request with the current credentials. */
   async #send({ path, method, query, body, contentType, accept, signal }: KubeRequest) {
     const credentials = await unlessAborted(signal, this.#current());
-    const answer = await this.#dispatcher(credentials.connection).request({
+    const request = this.#dispatcher(credentials.connection).request({
       ...{ origin: this.#origin, path: `${this.#basePath}${path}`, method, signal },
       headers: {
         ...credentials.headers,
@@ -86,6 +86,8 @@ export class UndiciKubeApi implements KubeApi {
       ...(query ? { query } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+    // undici rejects an aborted request only after its connection is open or has failed.
+    const answer = await unlessAborted(signal, request);
     // The API server has refused the credentials, so the next request reads them again.
     if (answer.statusCode === 401) this.#credentials = undefined;
     return { status: answer.statusCode, headers: answer.headers, body: answer.body };
