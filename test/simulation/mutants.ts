@@ -526,7 +526,7 @@ export const mutants: readonly Mutant[] = [
     'rolledBack',
     'policy/rollout/rollback.ts',
     "return isOffline(row, ending) ? 'offline' : 'candidate';",
-    "return leftFor('');",
+    "return { why: '' };",
   ),
   mutant(
     'R7',
