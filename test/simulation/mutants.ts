@@ -200,14 +200,6 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'U13',
-    'no policy waits for the claim of a policy that has just recovered',
-    'refused',
-    'policy/members/claim-turns.ts',
-    'if (!this.#troubled.delete(uid)) return;',
-    'if (uid.length > 0) return;',
-  ),
-  mutant(
-    'U13',
     'attempts in flight of a deleted policy are forgotten',
     'remade',
     'fleet/ownership.ts',
