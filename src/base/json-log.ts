@@ -23,7 +23,9 @@ export function createJsonLogger({ level, output }: JsonLogOptions): Logger {
     },
     { write: (line) => void output.write(line) },
   );
-  return new FieldLogger((of, message, fields) => lines[of](renderFields(fields), message));
+  return new FieldLogger((of, message, fields) => {
+    if (lines.isLevelEnabled(of)) lines[of](renderFields(fields), message);
+  });
 }
 
 function renderFields(fields: LogFields): object {
